@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
             results.append(measure(case, program_of(case), seconds=options.seconds))
             print("  ".join(report.row(results[-1])), file=sys.stderr, flush=True)
             print(report.forms_listing(results[-1]), file=sys.stderr, flush=True)
-            # A run of everything takes long: whoever stops it keeps what there is.
+            # A run of everything takes long: an interruption keeps the results so far.
             if options.json is not None:
                 kept = report.as_json(results, [], "full")
                 options.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -80,7 +80,7 @@ def prepare(name: str, function: Callable[..., Any], arrays: Sequence[jax.Array]
 
 
 def prepare_peer(name: str, peer: Callable[..., Callable[[], Any]], arrays: Sequence[np.ndarray]) -> Candidate:
-    """Another library's computation, after its first call; nobody knows its temporaries."""
+    """Another library's computation, after its first call; its temporaries are unknown."""
     start = time.perf_counter()
     call = peer(*arrays)
     call()

@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     for allocation in measured(options.families, options.sizes, usual=options.usual):
         print("  ".join(row(allocation)), file=sys.stderr, flush=True)
         found.append(allocation)
-        # A run of everything takes long: whoever stops it keeps what there is.
+        # A run of everything takes long: an interruption keeps the results so far.
         if options.json is not None:
             allocations = [asdict(allocation) for allocation in found]
             kept = {"environment": environment(options.sizes), "allocations": allocations}

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("  ".join(report.row(result)), file=sys.stderr, flush=True)
         if options.forms or options.forms_only:
             print(report.forms_listing(result), file=sys.stderr, flush=True)
-        # A run of everything takes long: whoever stops it keeps what there is.
+        # A run of everything takes long: an interruption keeps the results so far.
         _keep(options, results, [])
     costs = [*overhead.costs(tcjax), *donation.costs()] if tcjax is not None and not options.no_costs else []
     print(report.table([report.row(result) for result in results], report.HEADER))

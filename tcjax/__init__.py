@@ -41,8 +41,8 @@ __all__ = [
     "monoid",
 ]
 
-# Where each public name lives. They are imported by who uses them: the command `tcjax` checks and formats programs
-# without waiting for JAX, and schedules bring a prover along.
+# Where each public name lives. Names are imported on first use: the command `tcjax` checks and formats programs without
+# importing JAX, and only schedules need the prover.
 _HOMES = {
     "Check": "runtime.checking",
     "CheckError": "runtime.checking",
@@ -59,7 +59,7 @@ _PUBLIC_ROOMS = ("gallery", "linen", "nn", "symbolic", "testing")
 _ROOMS = (*_PUBLIC_ROOMS, "diagnostics", "planning", "runtime", "syntax")
 
 
-# A type checker reads the imports above, and calls a misspelt name a mistake.
+# For type checkers: they read the imports above and report a misspelt name as an error.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""``python -m tcjax``: the command where its script is not on the path."""
+"""``python -m tcjax``: the command, for when its script is not on the path."""
 
 from .cli import main
 

@@ -197,7 +197,7 @@ def concatenation(m: int, n: int, columns: int) -> Case:
 
 
 def rotation(shape: tuple[int, int], by: tuple[int, int]) -> Case:
-    """The library's rotation: pieces that lie side by side."""
+    """The library's rotation: adjacent pieces."""
     return _rotation("sac_rotation", f"rotate([{by[0]}, {by[1]}], a)", shape, by)
 
 

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     for computation, spellings in chosen:
         measured.append(measure(computation, spellings, seconds=options.seconds, gradient=not options.forward_only))
         print("\n".join("  ".join(row) for row in rows(measured[-1])), file=sys.stderr, flush=True)
-        # A run of everything takes long: whoever stops it keeps what there is.
+        # A run of everything takes long: an interruption keeps the results so far.
         _keep(options, measured)
     print(table([row for outcomes in measured for row in rows(outcomes)], HEADER))
     print(f"\n{summary(measured)}")

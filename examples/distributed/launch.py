@@ -120,7 +120,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def count_of(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""The command `tcjax`: programs in files are checked, formatted, translated, explained, run and timed."""
+"""The command `tcjax`: it checks, formats, translates, explains, runs and times programs in files."""
 
 import os
 import signal
@@ -8,15 +8,15 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """The command as a process: leaves with its exit code."""
+    """Runs the command as a process, which ends with its exit code."""
     signal.signal(signal.SIGINT, _interrupted)
     from .command import command
 
-    # However it was started: help and errors then say what to type.
+    # However it was started: help and errors then show what to type.
     command.main(prog_name="tcjax")
 
 
 def _interrupted(*_: object) -> NoReturn:
-    # Not an exception: the libraries that a command is importing turn one into pages of their own.
+    # Not an exception: libraries that are being imported would turn one into their own error page.
     os.write(2, b"Error: interrupted\n")
     os._exit(130)

@@ -1,4 +1,4 @@
-"""Whether results are those of the reference interpreter, but for rounding."""
+"""Whether results agree with the reference interpreter, up to rounding."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def compared(kernel: Kernel, given: Mapping[str, Any], results: Mapping[str, np.
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """The largest difference, and the largest that another order of additions may make; none for integers."""
+    """The largest difference, and the largest that reordering additions may cause; none for integers."""
     wide = np.complex128 if theirs.dtype.kind == "c" else np.float64
     one, two = ours.astype(wide), theirs.astype(wide)
     with np.errstate(invalid="ignore"):
@@ -37,5 +37,5 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     if ours.dtype.kind in "biu":
         return worst, 0.0
     scale = float(np.max(np.abs(two), initial=1.0, where=np.isfinite(two)))
-    # A bit more than half of the digits: 7e-5 in float32, 4e-10 in float64, 2e-2 in float16.
+    # Slightly more than half of the digits: 7e-5 in float32, 4e-10 in float64, 2e-2 in float16.
     return worst, float(ml_dtypes.finfo(ours.dtype).eps) ** 0.6 * scale

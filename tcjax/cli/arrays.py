@@ -1,4 +1,6 @@
-"""Arrays from files and to files: NumPy's formats, tables as CSV, pictures as PNG; numbers and lists as they are."""
+"""Arrays from files and to files: NumPy's formats, CSV tables, PNG pictures; also numbers and lists written on the
+command line.
+"""
 
 import json
 import math
@@ -20,8 +22,8 @@ FORMATS: Final = ("npy", "npz", "csv", "png")
 def read_arrays(settings: Iterable[str]) -> dict[str, Any]:
     """``A=a.npy``, ``B=data.npz:key``, ``C=table.csv``, ``I=photo.png``, ``alpha=0.5``, ``v=[1,2,3]``, by name.
 
-    Numbers and lists are Python's, and tables lists of lists: they take the type of the parameter. Raises `Failure` for
-    what cannot be read.
+    Numbers, lists and tables become Python numbers and lists: they take the type of the parameter. Raises `Failure` for
+    anything unreadable.
     """
     return {name: _array(name, value) for name, value in read_settings(settings, "--input", "A=a.npy").items()}
 
@@ -58,11 +60,11 @@ def _file(name: str, value: str) -> Any:
 
 @contextmanager
 def _loaded(path: str) -> Iterator[Any]:
-    """An array, or an archive that is open as long as the block runs."""
+    """An array, or an archive that stays open while the block runs."""
     with files(path), opened(path) as file:
         start = file.read(6)
         if not start.startswith((b"\x93NUMPY", b"PK")):
-            raise Failure(f"{path}: is no file of NumPy's format; write one with `numpy.save`")
+            raise Failure(f"{path}: is not a NumPy file; write one with `numpy.save`")
         file.seek(0)
         with _damaged(path):
             loaded = np.load(file, allow_pickle=False)
@@ -71,7 +73,7 @@ def _loaded(path: str) -> Iterator[Any]:
 
 @contextmanager
 def _damaged(path: str) -> Iterator[None]:
-    """Turns whatever a damaged file makes NumPy, zip or the header's parser raise into one line."""
+    """Turns any exception that a damaged file raises in NumPy, zip or the header parser into one line."""
     try:
         yield
     except MemoryError:
@@ -80,7 +82,7 @@ def _damaged(path: str) -> Iterator[None]:
         if "pickle" in str(error).lower():
             message = "holds Python objects, which could run anything when they are read; save an array of numbers"
         else:
-            message = "is damaged, or no file of NumPy's format"
+            message = "is damaged, or is not a NumPy file"
         raise Failure(f"{path}: {message}") from None
 
 
@@ -95,7 +97,7 @@ def _member(path: str, key: str, name: str) -> Any:
         with _damaged(f"{path}:{key}"):
             array = archive[key]
         if not isinstance(array, np.ndarray):
-            raise Failure(f"{path}:{key}: is no array of NumPy's format")
+            raise Failure(f"{path}:{key}: is not a NumPy array")
         return array
 
 
@@ -110,7 +112,7 @@ def _table(path: str) -> Any:
         table.append([_number(cell, path, number) for cell in row])
     if not table:
         raise Failure(f"{path}: holds no numbers")
-    # One column is a vector; a vector that is written as one row keeps its axis.
+    # One column is a vector; a vector written as one row keeps its axis.
     return [row[0] for row in table] if len(table[0]) == 1 else table
 
 
@@ -143,11 +145,13 @@ def _picture(path: str) -> Any:
         except MemoryError:
             raise
         except Exception as error:
-            raise Failure(f"{path}: no picture that can be read: {error}") from None
+            raise Failure(f"{path}: cannot be read as a picture: {error}") from None
 
 
 def fitted(arrays: Mapping[str, Any], declared: Mapping[str, str | None], cast: bool) -> dict[str, Any]:
-    """The arrays in the types of the parameters: pictures as 0 to 1 where a float is declared, others under `cast`."""
+    """The arrays, converted to the types of the parameters: pictures to 0..1 where a float is declared, others only
+    with `cast`.
+    """
     found: dict[str, Any] = {}
     for name, array in arrays.items():
         dtype = declared.get(name)
@@ -173,17 +177,17 @@ def _cast(name: str, array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def make_directory(path: str) -> None:
-    """Makes the directory for results, before anything is computed for it. Raises `Failure` where that cannot be."""
+    """Creates the results directory before anything is computed. Raises `Failure` where this is not possible."""
     if Path(path).exists() and not Path(path).is_dir():
-        raise Failure(f"--out {path}: this is a file; name a directory, in which each result gets a file of its own")
+        raise Failure(f"--out {path}: this is a file; name a directory, which gets one file per result")
     with files(path):
         Path(path).mkdir(parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
-            raise Failure(f"--out {path}: nothing can be written there")
+            raise Failure(f"--out {path}: this directory cannot be written to")
 
 
 def write_arrays(results: Mapping[str, np.ndarray], directory: str, format: str) -> list[str]:
-    """Writes every result into the directory, which exists, and returns the paths.
+    """Writes every result into the directory, which must exist, and returns the paths.
 
     Raises `Failure` for what a format cannot hold.
     """
@@ -205,7 +209,7 @@ def write_arrays(results: Mapping[str, np.ndarray], directory: str, format: str)
 
 @contextmanager
 def _replaced(path: str) -> Iterator[BinaryIO]:
-    """A result's file: everybody can guess its name, so that a link that stands there is replaced, not followed."""
+    """A result's file. Its name is easy to guess, so an existing link of that name is replaced, not followed."""
     with files(path), replacing(path, follow=False) as file:
         yield file
 

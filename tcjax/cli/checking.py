@@ -31,7 +31,7 @@ class Finding:
         return None if span.source is NO_SOURCE else span
 
     def to_dict(self, file: str) -> dict[str, Any]:
-        """The finding as JSON takes it; `end` is the column behind it, null where there is no place."""
+        """The finding as JSON data; `end` is the column after it, null if it has no place."""
         line, column, end = (None, None, None) if self.span is None else self.span
         own = self.error
         severity = "error" if self.is_error else "warning"
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Shapes by parameter and sizes by name, to check bounds for numbers as well; numbers that texts have names for."""
+    """For checking bounds with numbers too: shapes by parameter, sizes by name, and values of named constants."""
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Numbers:
 
 
 def check_text(text: Text, numbers: Numbers) -> list[Finding]:
-    """What is wrong with a text, in its order."""
+    """The mistakes in a text, in the order of the text."""
     found = Findings()
     if text.notation == "python":
         from .python_files import check_python
@@ -63,7 +63,7 @@ def check_text(text: Text, numbers: Numbers) -> list[Finding]:
 
 
 class Findings:
-    """Findings, each once: a definition that calls a wrong one has the same mistake."""
+    """Findings without duplicates: a definition that calls a wrong one has the same mistake."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[object, ...], Finding] = {}
@@ -74,7 +74,7 @@ class Findings:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Takes up what the block raises and warns of."""
+        """Collects the errors and warnings of the block."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -88,7 +88,9 @@ class Findings:
                 self.add(warning.message)
 
     def placed_in(self, source: Source) -> None:
-        """Shows the lines of a whole file where parts of it were read; a comment behind a part may ignore a warning."""
+        """Shows the lines of the whole file where only parts of it were read; a comment after a part may ignore a
+        warning.
+        """
         for key, finding in list(self.found.items()):
             own = finding.error
             if own.span.source.name == source.name:
@@ -120,14 +122,14 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
             broken.add(part.name)
     if not broken:
         with found.collect():
-            # What only the whole text shows: a word that is a name in one definition is one in all.
+            # Only the whole text shows this: a word that is a name in one definition is a name in all of them.
             tc.read(text, name, first_line)
     firsts = {definition.name: definition for definition in reversed(definitions)}
     program = ast.Program(tuple(firsts.values()), tuple(d for d in definitions if firsts[d.name] is not d))
     try:
         program = elaboration.with_constants(program, numbers.constants)
     except CompileError as error:
-        # What else is wrong follows from it.
+        # Further errors follow from this one.
         found.add(error)
         program = ast.Program(())
     with found.collect():
@@ -144,9 +146,9 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
 def check_definition(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> None:
-    """Raises what is wrong with a definition that may call Python `functions`, of which nothing is known.
+    """Raises what is wrong with a definition; it may call the Python `functions`, whose results are unknown.
 
-    Warns of what it has in vain if nothing is wrong.
+    If nothing is wrong, warns of unused parts.
     """
     _check_types(definition, program, functions, numbers)
     for warning in elaboration.lint(definition, functions):
@@ -175,7 +177,7 @@ def _check_types(
 def inferred(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> ranges.SymbolicRanges | None:
-    """The types of a definition and the ranges of its indices; None where only a call tells them.
+    """The types of a definition and the ranges of its indices; None where only a call determines them.
 
     Raises `CompileError` for what is wrong with it.
     """
@@ -195,14 +197,14 @@ def inferred(
 
 
 def _given(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Given]:
-    """What the shapes say of arguments, and what is likely of the others."""
+    """What the shapes say about the arguments, and likely types for the others."""
     shapes = {name: elaboration.Given(shape.extents, shape.dtype) for name, shape in numbers.shapes.items()}
     names = [parameter.name for parameter in definition.parameters or ()]
     return elaboration.guessed(definition) | {name: shapes[name] for name in names if name in shapes}
 
 
 def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:
-    """The types of parameters that are not declared: as the shapes say, else likely ones; None if only a call tells."""
+    """The types of undeclared parameters: from the shapes, else likely ones; None if only a call determines them."""
     undeclared = [parameter.name for parameter in definition.parameters or () if parameter.type is None]
     if not undeclared:
         return {}
@@ -253,7 +255,7 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
                 try:
                     function = sac_elaboration.elaborate(program, own, arguments, {}, {}, report=warn)
                 except elaboration.ValueNeeded:
-                    # Only a value tells the shapes.
+                    # Only the values determine the shapes.
                     continue
                 extents = {name: shape.extents for name, shape in zip(own.names, shapes, strict=True)}
                 for warning in ranges.bind(function, extents).warnings:
@@ -261,7 +263,7 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
 
 
 def _apart(program: tree.Program) -> Iterator[tree.Program]:
-    """Every function alone, and the expression, so that a mistake in one does not hide those of the others."""
+    """Each function on its own, then the expression, so that a mistake in one does not hide those in the others."""
     for function in program.functions:
         yield tree.Program((function,), (), None, span=function.span)
     if program.result is not None:

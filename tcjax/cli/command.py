@@ -15,7 +15,9 @@ from .failures import explained
 
 
 class _Group(click.Group):
-    """The subcommands in the order of the page; mistakes and interruptions end in one line and an exit code."""
+    """Lists the subcommands in the order of the documentation; errors and interruptions end with one line and an exit
+    code.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -37,7 +39,7 @@ class _Group(click.Group):
 
 
 def _write_everything() -> None:
-    """Characters that a terminal's encoding does not have are shown as escapes: names of files may have any."""
+    """Characters missing from the terminal's encoding are shown as escapes: file names may contain any character."""
     for stream in (sys.stdout, sys.stderr):
         # None where the shell closed it.
         if isinstance(stream, io.TextIOWrapper):
@@ -72,7 +74,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> No
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Write the formula, get a fast, differentiable JAX function."""
-    # https://no-color.org: whatever its value, unless it is empty.
+    # https://no-color.org: any value counts, unless it is empty.
     if os.environ.get("NO_COLOR"):
         ctx.color = False
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a command: one line, or the error with its caret, and an exit code; never a traceback."""
+"""Failures of a command: one line, or the error with its caret, and an exit code; never a traceback."""
 
 import errno
 import os
@@ -11,14 +11,14 @@ import click
 
 from ..diagnostics import CompileError
 
-# What a shell reports for a program that SIGINT ended; click itself leaves with 1 where nobody reads its output.
+# What a shell reports for a program ended by SIGINT; click itself exits with 1 when its output is closed.
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 1
 UNEXPECTED: Final = 70
 
 
 class Failure(click.ClickException):
-    """One line on stderr, and exit code 2."""
+    """Prints one line on stderr; exit code 2."""
 
     exit_code = 2
 
@@ -27,15 +27,16 @@ class Failure(click.ClickException):
 
 
 def one_line(text: str) -> str:
-    """The text as a terminal shows it on one line: names of files may have any character."""
+    """The text on one line for a terminal: file names may contain any character."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def explained(action: Callable[[], object], traceback: Callable[[], bool]) -> NoReturn:
-    """Runs a command and leaves with its exit code.
+    """Runs a command and exits with its exit code.
 
-    2 for misuse, unreadable files and mistakes in a program; what `action` says itself through `click.exceptions.Exit`.
-    `traceback` tells, after the options were read, whether an unexpected exception may show where it comes from.
+    The code is 2 for misuse, unreadable files and mistakes in a program; otherwise what `action` raises as
+    `click.exceptions.Exit`. `traceback` is asked after the options were read: whether to show the traceback of an
+    unexpected exception.
     """
     try:
         action()
@@ -89,7 +90,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _forget_output() -> None:
-    """Whoever read the output is gone: the interpreter must not complain when it flushes at its end."""
+    """The reader of the output is gone: the interpreter must not complain when it flushes at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
@@ -112,7 +113,7 @@ def show_error(error: CompileError, err: bool = True) -> None:
 
 @contextmanager
 def files(path: str) -> Iterator[None]:
-    """Turns what the system says about a file into one line."""
+    """Turns the operating system's message about a file into one line."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""One canonical form of a text, which keeps its comments and the blank lines between statements."""
+"""The canonical form of a text, which keeps its comments and the blank lines between statements."""
 
 import re
 import textwrap
@@ -20,9 +20,9 @@ INDENT: Final = "  "
 
 @dataclass(slots=True)
 class Unit:
-    """What stands on a line of its own: a head, a statement, a closing brace; and the tokens that it was made of.
+    """A line of the output: a head, a statement or a closing brace, with the tokens that it came from.
 
-    A unit that `opens` a definition stands behind a blank line, and none follows a head or comes before a brace.
+    A unit that `opens` a definition follows a blank line; no blank line follows a head or precedes a brace.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as it is written, and where: lines and columns count from 1."""
+    """A comment as written, and its place: lines and columns count from 1."""
 
     text: str
     line: int
@@ -47,9 +47,10 @@ class Comment:
 
 
 def formatted(text: Text) -> str:
-    """The canonical form. Raises `CompileError` for a text that cannot be read, `Failure` where a comment would go.
+    """The canonical form. Raises `CompileError` for a text that cannot be read, `Failure` where a comment would be
+    lost.
 
-    Of a Python file only the texts of its kernels change, where they hold no escapes.
+    In a Python file only the texts of its kernels change, and only those without escapes.
     """
     if text.notation == "python":
         return _formatted_python(text)
@@ -89,7 +90,7 @@ def _formatted_python(text: Text) -> str:
     offsets = [0, *accumulate(len(line) for line in result.splitlines(keepends=True))]
     for literal in sorted(literals(text), key=lambda each: (each.line, each.column), reverse=True):
         start = offsets[literal.line - 1] + literal.column - 1
-        # Mistakes are shown at the places of the file.
+        # Mistakes are reported at their places in the file.
         placed = "\n" * (literal.line - 1) + " " * (literal.column - 1) + literal.content
         after = formatted(Text(text.name, placed, literal.notation)).rstrip("\n")
         result = result[:start] + _placed(literal.content, after) + result[start + len(literal.content) :]
@@ -97,9 +98,11 @@ def _formatted_python(text: Text) -> str:
 
 
 def _placed(before: str, after: str) -> str:
-    """A formatted text as a literal holds it: on the lines where it began and ended, indented as its first line was."""
+    """A formatted text as a string literal: it begins and ends on the same lines as before, indented like its first
+    line.
+    """
     if "\n" not in before.strip():
-        # One line stays one: a program of several lines needs other quotes.
+        # A one-line literal stays on one line: a program of several lines needs triple quotes.
         return before if "\n" in after else before.replace(before.strip(), after)
     head = before[: len(before) - len(before.lstrip())]
     tail = before[len(before.rstrip()) :]
@@ -112,7 +115,7 @@ def _placed(before: str, after: str) -> str:
 
 def _tc_units(text: Text, tokens: list[Token]) -> Iterator[Unit]:
     places = {(token.line, token.column): position for position, token in enumerate(tokens)}
-    # Part by part: the tree of a whole text leaves a definition out whose name came before.
+    # Part by part: the tree of a whole text omits a definition whose name occurred before.
     for part in tc.parts(text.content, text.name):
         for definition in tc.read(part.text, text.name, part.first_line).definitions:
             if definition.parameters is None:
@@ -182,7 +185,7 @@ def _sac_units(program: tree.Program, tokens: list[Token]) -> Iterator[Unit]:
 
 
 def _opening(tokens: list[Token], start: int, returned: int, lets: int) -> int:
-    """The brace before the first of `lets` definitions, or before ``return``: the last one that is still open there."""
+    """The brace before the first of `lets` definitions, or before ``return``: the last one still open there."""
     opened: list[int] = []
     for position in range(start, returned):
         if tokens[position].type == "LBRACE":
@@ -202,7 +205,7 @@ def _closing(tokens: list[Token], opening: int) -> int:
 
 
 def _between(tokens: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """First and last token of every statement; a semicolon outside of all brackets ends one."""
+    """The first and last token of every statement; a semicolon outside all brackets ends one."""
     depth, first = 0, start
     for position in range(start, end):
         depth += tokens[position].type in ("LBRACE", "LPAR", "LSQB")
@@ -230,9 +233,9 @@ def _sac_comments(source: Source) -> Iterator[Comment]:
 
 
 def _attach(comments: list[Comment], units: list[Unit]) -> list[Comment]:
-    """Gives every comment to a unit: behind the one that ends on its line, else before the one that follows.
+    """Attaches every comment to a unit: the one that ends on its line, else the one that follows.
 
-    A comment inside of a unit stands before it afterwards. What follows the last unit is left over.
+    A comment inside a unit is moved before it. What follows the last unit is returned.
     """
     rest: list[Comment] = []
     number = 0

@@ -17,7 +17,7 @@ from .texts import Text
 
 
 def kernels_of(text: Text, **options: Any) -> Mapping[str, Kernel]:
-    """Every kernel of a text by name. Raises `CompileError` for its first mistake, `Failure` where there is none."""
+    """Every kernel of a text by name. Raises `CompileError` for its first mistake, `Failure` if there is no kernel."""
     if text.notation == "python":
         return _Python(text, options)
     found = library(text.content, text.name, check_options({"dialect": text.notation, **options}))  # type: ignore
@@ -27,7 +27,7 @@ def kernels_of(text: Text, **options: Any) -> Mapping[str, Kernel]:
 
 
 def chosen(kernels: Mapping[str, Kernel], name: str | None, file: str) -> Kernel:
-    """The kernel of a name; without one the only kernel, or the one that no other calls."""
+    """The kernel of this name; without a name the only kernel, or the one that no other calls."""
     if name is not None:
         if name not in kernels:
             from ..elaboration.spelling import closest
@@ -57,7 +57,7 @@ def _entry(kernels: Mapping[str, Kernel]) -> str | None:
 
 
 class _Python(Mapping[str, Kernel]):
-    """The kernels of a Python file, compiled without running it, each when it is asked for."""
+    """The kernels of a Python file, read without running it; each is compiled when first used."""
 
     def __init__(self, text: Text, options: Mapping[str, Any]) -> None:
         self.text = text
@@ -84,7 +84,7 @@ class _Python(Mapping[str, Kernel]):
         consts = constants_for(found, self.options.get("consts", {}))
         if consts is None:
             raise Failure(
-                f"{self.text.name}:{found.line}: `{found.name}` takes constants that only running the file tells; "
+                f"{self.text.name}:{found.line}: `{found.name}` takes constants known only when the file runs; "
                 "call this kernel from Python"
             )
         options = check_options({**own, **self.options, "consts": consts})  # type: ignore[typeddict-item]

@@ -1,4 +1,4 @@
-"""Times of compiled functions, measured in turn, so that noise hits all of them alike."""
+"""Times of compiled functions, measured in turn, so that noise affects all of them alike."""
 
 import json
 import statistics
@@ -38,7 +38,9 @@ class Candidate:
 def measure(
     kernel: Kernel, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], against: str | None, seconds: float
 ) -> list[Candidate]:
-    """The program, its gradient, and the same of an expression. Raises `Failure` for one that does not compute it."""
+    """The program, its gradient, and the same for an expression. Raises `Failure` if the expression computes something
+    else.
+    """
     given = {name: jnp.asarray(array) for name, array in arrays.items()}
 
     def program(given: dict[str, jax.Array]) -> Any:
@@ -100,7 +102,7 @@ def _prepared(name: str, function: Callable[..., Any], given: dict[str, jax.Arra
 
 
 def _compare(ours: Candidate, other: Candidate) -> None:
-    """Notes the largest difference relative to the largest number. Raises `Failure` for other shapes."""
+    """Records the largest difference relative to the largest number. Raises `Failure` if the shapes differ."""
     one, two = (jax.tree.leaves(candidate.call()) for candidate in (ours, other))
     shapes = [[list(array.shape) for array in each] for each in (one, two)]
     if shapes[0] != shapes[1]:
@@ -150,7 +152,7 @@ def show(candidates: list[Candidate], as_json: bool) -> str:
 
 
 def seconds_text(time: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if time >= size:
             return f"{time / size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Numbers in formatted text as their writer spelt them: `0xFF`, `1e-3` and twenty digits of pi say more than values."""
+"""Numbers in formatted text stay as written: `0xFF`, `1e-3` and twenty digits of pi say more than their values."""
 
 import re
 from typing import Final
@@ -9,9 +9,9 @@ _NUMERAL: Final = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9.]+(?:[eE][+-]?[0-9]+)?)(\
 
 
 def respelt(text: str, own: list[Token], written: list[Token]) -> str:
-    """A line whose tokens are `own`, with the numbers of the tokens `written` that it was made of.
+    """A line whose tokens are `own`, with the numbers spelt as in the tokens `written` that it was made from.
 
-    Where the two have other numbers, or another order, the line stays as it is.
+    If the numbers or their order differ, the line stays unchanged.
     """
     now, before = (_numbers(tokens) for tokens in (own, written))
     if [_worth(token.text) for token in now] != [_worth(token.text) for token in before]:
@@ -22,7 +22,7 @@ def respelt(text: str, own: list[Token], written: list[Token]) -> str:
 
 
 def tidy(numeral: str) -> str:
-    """The same digits, with small letters and a digit on either side of a point."""
+    """The same digits, with lower-case letters and a digit on both sides of a point."""
     if numeral[:2] in ("0x", "0X"):
         return f"0x{numeral[2:]}"
     padded = re.sub(r"^\.", "0.", numeral.lower())

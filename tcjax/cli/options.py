@@ -9,10 +9,10 @@ NOTATIONS = ("tc", "sac", "python")
 file = click.argument("file", metavar="FILE", required=True)
 files = click.argument("files", metavar="FILE...", nargs=-1, required=True)
 notation = click.option(
-    "--from", "notation", type=click.Choice(NOTATIONS), help="The notation of FILE, where its name does not say it."
+    "--from", "notation", type=click.Choice(NOTATIONS), help="The notation of FILE, if its name does not say."
 )
 definition = click.option(
-    "--def", "name", metavar="NAME", help="Which definition; without it, the one that no other calls."
+    "--def", "name", metavar="NAME", help="Which definition; by default, the one that no other calls."
 )
 shapes = click.option(
     "--shapes",
@@ -21,20 +21,22 @@ shapes = click.option(
     help="Shapes of parameters; A=int32:4x3 says the type too, and A=() is a scalar.",
 )
 sizes = click.option(
-    "--size", "sizes", multiple=True, metavar="B=6 ...", help="Sizes that no parameter tells, by name."
+    "--size", "sizes", multiple=True, metavar="B=6 ...", help="Sizes that no parameter gives, by name."
 )
 constants = click.option(
-    "--const", "constants", multiple=True, metavar="stride=2 ...", help="Numbers that the program has names for."
+    "--const", "constants", multiple=True, metavar="stride=2 ...", help="Values of the named constants in the program."
 )
 backend = click.option(
     "--backend",
     type=click.Choice(("auto", "xla", "pallas")),
     default="auto",
     show_default=True,
-    help="What computes loop nests.",
+    help="The backend that computes loop nests.",
 )
 memory_limit = click.option("--memory-limit", metavar="256MiB", help="The most memory that temporaries may take.")
-mesh = click.option("--mesh", multiple=True, metavar="data=8 ...", help="Devices along each axis of a mesh on paper.")
+mesh = click.option(
+    "--mesh", multiple=True, metavar="data=8 ...", help="Devices along each axis of a hypothetical mesh."
+)
 shard = click.option(
     "--shard", multiple=True, metavar="i=data ...", help="The axis of the mesh along which an index runs: k=data,model."
 )
@@ -44,7 +46,7 @@ device = click.option(
 links = click.option(
     "--links",
     type=click.Choice(("loopback", "ethernet", "nvlink", "pcie", "infiniband")),
-    help="What connects them; without it CPUs have an ethernet, GPUs NVLink and InfiniBand.",
+    help="What connects them; by default Ethernet for CPUs, NVLink and InfiniBand for GPUs.",
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Kernels in a Python file, found by reading it: nothing of it runs."""
+"""Kernels in a Python file, found by reading it: nothing is run."""
 
 import ast as python
 import math
@@ -19,10 +19,10 @@ _PACKAGE: Final = __name__.split(".")[0]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A kernel of a file: a decorated function, or a text in a call, under the name that it is assigned to.
+    """A kernel of a file: a decorated function, or a text in a call, under the name it is assigned to.
 
-    `options` are the keywords whose values are literals, and ``consts``, which is None where only running the file
-    tells its numbers; `functions` the names in ``fns``.
+    `options` are the keywords with literal values, and ``consts``, which is None if its numbers are known only when the
+    file runs; `functions` are the names in ``fns``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Found:
 
     @property
     def notation(self) -> Notation:
-        """The notation that its text is in, where it is one."""
+        """The notation of its text, if it is one."""
         given = self.options.get("dialect", "sac" if sac.is_sac(self.content) else "tc")
         return "sac" if given == "sac" else "tc"
 
@@ -45,7 +45,7 @@ class Found:
 
 
 def find(text: Text) -> list[Found]:
-    """The kernels of a Python file, from top to bottom. Raises `CompileError` where the file is no Python."""
+    """The kernels of a Python file, from top to bottom. Raises `CompileError` if the file is not valid Python."""
     tree = _parsed(text)
     lines = text.content.splitlines()
     names = _names_of_package(tree)
@@ -78,7 +78,7 @@ def find(text: Text) -> list[Found]:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The program in a string of a Python file, where its first sign stands: lines and columns count from 1."""
+    """A program in a string of a Python file, and where its first character is: lines and columns count from 1."""
 
     line: int
     column: int
@@ -87,7 +87,7 @@ class Literal:
 
 
 def literals(text: Text) -> Iterator[Literal]:
-    """The texts of a file's kernels that are written without escapes. Raises `CompileError` as `find` does."""
+    """The texts of a file's kernels that contain no escapes. Raises `CompileError` as `find` does."""
     lines = text.content.splitlines()
     for kernel in find(text):
         if kernel.text is None or kernel.content == kernel.text:
@@ -129,7 +129,7 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
 
 
 def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) -> None:
-    """The text of a kernel, in whichever notation it is."""
+    """Checks the text of a kernel, in any notation."""
     if kernel.notation == "sac":
         if not kernel.functions:
             check_sac(kernel.content, name, numbers, found, kernel.line)
@@ -143,7 +143,7 @@ def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) 
 
 
 def _docstring(kernel: Found, text: Text) -> Found:
-    """The text in the docstring of a function, where the file has it."""
+    """The text in the docstring of a function, at its place in the file."""
     assert kernel.function is not None
     match kernel.function.body[0]:
         case python.Expr(value=python.Constant(value=str() as given) as literal):
@@ -163,7 +163,7 @@ def functions_of(kernel: Found, reading: embedded.Reading) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """Stands for another kernel of the file, which the body may call."""
+    """Placeholder for another kernel of the file, which the body may call."""
 
     found: Found
 
@@ -172,11 +172,11 @@ class _Kernel:
 
 
 def _unseen() -> None:
-    """Stands for a Python function of the file, which is not run."""
+    """Placeholder for a Python function of the file, which is not run."""
 
 
 def read_function(kernel: Found, name: str, constants: Mapping[str, object], kernels: list[Found]) -> embedded.Reading:
-    """What a decorated function says."""
+    """The program of a decorated function."""
     assert kernel.function is not None
     scope = dict(constants)
     scope.update({each.name: _Kernel(each) for each in kernels if each is not kernel})
@@ -186,7 +186,7 @@ def read_function(kernel: Found, name: str, constants: Mapping[str, object], ker
 def definitions_of(
     reading: embedded.Reading, name: str, constants: Mapping[str, object], kernels: list[Found]
 ) -> list[ast.Definition]:
-    """The definitions of the kernels that a body calls, and of those that they call."""
+    """The definitions of the kernels that a body calls, directly or indirectly."""
     definitions: list[ast.Definition] = []
     pending = [(called, value.found) for called, value in reading.callables.items() if isinstance(value, _Kernel)]
     seen: set[str] = set()
@@ -221,9 +221,7 @@ def _parsed(text: Text) -> python.Module:
         column = max(error.offset or 1, 1)
         span = Span(max(error.lineno or 1, 1), column, column + 1, source)
         message = f"this is not Python: {error.msg}"
-        raise CompileError(
-            Code.UNEXPECTED_TOKEN, message, span, help="write Python that its own parser reads"
-        ) from None
+        raise CompileError(Code.UNEXPECTED_TOKEN, message, span, help="write Python that Python can parse") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise Failure(f"{text.name}: Python cannot read this file: {error}") from None
 

@@ -1,4 +1,4 @@
-"""``A=1024x512``: shapes, sizes and other settings as they are written on the command line."""
+"""``A=1024x512``: shapes, sizes and other settings on the command line."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Extents, and the element type where it was said."""
+    """Extents, and the element type if one was given."""
 
     extents: tuple[int, ...]
     dtype: str | None = None
@@ -32,7 +32,7 @@ def _shape(name: str, text: str) -> Shape:
     dtype = types.SPELLINGS.get(given) if colon else None
     if colon and dtype is None:
         raise click.BadParameter(
-            f"{short(given)!r} is no element type; write one such as float32, {name}=float32:{extents}",
+            f"{short(given)!r} is not an element type; write one such as float32, {name}=float32:{extents}",
             param_hint="--shapes",
         )
     if extents in ("()", "scalar"):
@@ -40,7 +40,8 @@ def _shape(name: str, text: str) -> Shape:
     parts = extents.split("x")
     if not all(map(_is_extent, parts)):
         raise click.BadParameter(
-            f"{short(text)!r} is no shape; write extents with an x between, {name}=1024x512, or {name}=() for a scalar",
+            f"{short(text)!r} is not a shape; write extents with an x between, {name}=1024x512, "
+            f"or {name}=() for a scalar",
             param_hint="--shapes",
         )
     return Shape(tuple(map(int, parts)), dtype)
@@ -57,7 +58,7 @@ def read_sizes(settings: Iterable[str]) -> dict[str, int]:
     for name, value in read_settings(settings, "--size", "B=6").items():
         if not _is_extent(value):
             raise click.BadParameter(
-                f"{short(value)!r} is no size; write a whole number, {name}=6", param_hint="--size"
+                f"{short(value)!r} is not a size; write a whole number, {name}=6", param_hint="--size"
             )
         found[name] = int(value)
     return found
@@ -81,7 +82,7 @@ def _constant(name: str, text: str) -> bool | int | float | complex:
         if not isinstance(found, int) or abs(found) < 2**64:
             return found
     raise click.BadParameter(
-        f"{short(text)!r} is no number; write one such as {name}=2, {name}=1e-5 or {name}=true", param_hint="--const"
+        f"{short(text)!r} is not a number; write one such as {name}=2, {name}=1e-5 or {name}=true", param_hint="--const"
     )
 
 
@@ -90,7 +91,7 @@ def read_mesh(settings: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for axis, size in read_settings(settings, "--mesh", "data=8").items():
         if not _is_extent(size):
-            raise click.BadParameter(f"{short(size)!r} is no number of devices; write {axis}=8", param_hint="--mesh")
+            raise click.BadParameter(f"{short(size)!r} is not a number of devices; write {axis}=8", param_hint="--mesh")
         found[axis] = int(size)
     return found
 

@@ -16,7 +16,7 @@ MOST_ELEMENTS: Final = 2**31
 
 
 def specs_of(kernel: Kernel, shapes: Mapping[str, Shape]) -> dict[str, jax.ShapeDtypeStruct]:
-    """A description of every argument. Raises `Failure` where a shape is missing or fits no argument."""
+    """A `jax.ShapeDtypeStruct` for every argument. Raises `Failure` if a shape is missing or fits no argument."""
     frontend = kernel._frontend
     declared = {parameter.name: parameter.declared for parameter in frontend.parameters}
     initial = set(frontend.keywords[0])
@@ -52,7 +52,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def random_arrays(specs: Mapping[str, jax.ShapeDtypeStruct], seed: int = 0) -> dict[str, np.ndarray]:
-    """Standard normal numbers; integers are small enough to be subscripts of the shortest dimension."""
+    """Standard normal numbers; integers are small enough to index the shortest dimension."""
     elements = sum(math.prod(spec.shape) for spec in specs.values())
     if elements > MOST_ELEMENTS:
         raise Failure(f"arrays of {elements:.3g} elements are too many to fill with random numbers")

@@ -10,13 +10,13 @@ from .failures import Failure, files, one_line
 
 Notation = Literal["tc", "sac", "python"]
 SUFFIXES: dict[str, Notation] = {".tc": "tc", ".sac": "sac", ".py": "python"}
-# Bytes: what is longer is no program, and standard input may have no end.
+# In bytes: a longer text is not a program, and standard input may be endless.
 _LONGEST: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a file holds, how messages call it, and the notation that it is in."""
+    """The contents of a file, its name in messages, and its notation."""
 
     name: str
     content: str
@@ -24,13 +24,14 @@ class Text:
 
 
 def read_text(path: str, notation: Notation | None = None) -> Text:
-    """The text of a file. Its notation is the given one, else that of its suffix, else what the text shows.
+    """The text of a file. Its notation is the given one, else that of its suffix, else the one recognised from the
+    text.
 
-    Raises `Failure` for what cannot be read or is not UTF-8.
+    Raises `Failure` if it cannot be read or is not UTF-8.
     """
     if path == "-":
         name = "<stdin>"
-        # So Python has it where the shell closed it: `tcjax check - <&-`.
+        # Python sets this when the shell closed it: `tcjax check - <&-`.
         if sys.stdin is None:
             raise Failure("-: there is no standard input")
         with files(name):
@@ -55,6 +56,6 @@ def _shown(content: str) -> Notation:
 
 
 def write_text(path: str, content: str) -> None:
-    """Replaces a file's text in one step, so that an interruption leaves the old one; a link stays one."""
+    """Replaces a file's text atomically, so that an interruption leaves the old one; a symbolic link stays one."""
     with files(path), replacing(path, follow=True) as file:
         file.write(content.encode("utf-8"))

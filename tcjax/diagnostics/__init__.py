@@ -1,4 +1,4 @@
-"""Mistakes, where they are, and how they are shown."""
+"""Mistakes, their places, and how they are shown."""
 
 from . import phrases
 from .callers import ShownToCallers

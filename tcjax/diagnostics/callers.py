@@ -1,16 +1,16 @@
-"""Mistakes in notebooks: the caller's lines and the message, without the frames of the compiler between them."""
+"""Mistakes in notebooks: the caller's lines and the message, without the compiler's stack frames."""
 
 import sys
 import traceback
 from types import TracebackType
 from typing import Final
 
-# Whose frames tell the reader of a message nothing.
+# Packages whose frames do not help the reader of a message.
 _INSIDE: Final = (__name__.partition(".")[0], "jax", "IPython")
 
 
 class ShownToCallers(Exception):
-    """A mistake of a caller: IPython asks it for the text to show."""
+    """A mistake of the caller: IPython asks it for the text to show."""
 
     def _render_traceback_(self) -> list[str]:
         """The lines of the callers, and the message."""
@@ -22,7 +22,7 @@ class ShownToCallers(Exception):
 
 
 def _callers(frames: TracebackType | None) -> TracebackType | None:
-    """The frames that are not ours, in the same order."""
+    """The frames outside this package, in the same order."""
     kept: list[TracebackType] = []
     while frames is not None:
         if str(frames.tb_frame.f_globals.get("__name__")).partition(".")[0] not in _INSIDE:

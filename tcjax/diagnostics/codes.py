@@ -1,4 +1,4 @@
-"""Every mistake a writer can make, and every warning, by number. `explanations/<code>.md` teaches each one."""
+"""Every mistake a writer can make, and every warning, by number. `explanations/<code>.md` explains each one."""
 
 from enum import Enum
 from typing import Literal
@@ -31,7 +31,7 @@ _KINDS: dict[str, Kind] = {
     "11": "generator",
 }
 
-# A warning has the kind of the mistake that it probably is.
+# A warning has the kind of the mistake that it most likely is.
 _WARNING_KINDS: dict[str, Kind] = {
     "TC1201": "index",
     "TC1202": "index",

@@ -14,7 +14,7 @@ from .source import NO_SOURCE, NOWHERE, Span
 
 
 class _Diagnosed(Exception):
-    """What is said of a program: a code, a message, a place and a help; `str()` shows the line with a caret."""
+    """A message about a program: its code, text, place and help; `str()` shows the line with a caret."""
 
     def __init__(self, code: Code, message: str, span: Span | None = None, *, help: str) -> None:
         super().__init__(code, message, span, help)
@@ -83,7 +83,7 @@ class CompileWarning(_Diagnosed, UserWarning):
         )
 
     def as_error(self) -> CompileError:
-        """The same as a mistake."""
+        """The warning as a `CompileError`."""
         return CompileError(self.diagnosis, self.message, self.span, help=self.help)
 
 
@@ -98,12 +98,12 @@ def render(said: _Diagnosed) -> str:
 
 
 def show_place(span: Span) -> list[str]:
-    """``--> name:line:column``, the line and a caret under the columns of `span`; nothing without a place."""
+    """``--> name:line:column``, the line, and a caret under the columns of `span`; nothing without a place."""
     if span.source is NO_SOURCE:
         return []
     text = span.source.line(span.line)
     start = min(span.column - 1, len(text))
-    # A long line is cut around the caret: what matters must fit a terminal.
+    # A long line is cut around the caret, so that the marked part fits on a terminal.
     cut = max(0, start - 60)
     shown = text[cut : cut + 120].replace("\t", " ")
     width = max(1, min(span.end, cut + len(shown) + 1) - span.column)
@@ -124,8 +124,8 @@ def show_place(span: Span) -> list[str]:
 def warn(warning: CompileWarning, *, strict: bool = False) -> None:
     """Issues a warning at the first caller outside this package, unless a comment on its line ignores it.
 
-    What is found in a call is found while JAX traces: its frames are no callers either. Raises the warning as a
-    `CompileError` if `strict`.
+    A kernel warns while JAX traces it, so JAX's frames are not callers either. Raises the warning as a `CompileError`
+    if `strict`.
     """
     if warning.is_ignored:
         return
@@ -139,16 +139,16 @@ def warn(warning: CompileWarning, *, strict: bool = False) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
-# What is not said in this thread.
+# The codes that are silenced in this thread.
 _SILENT: Final[ContextVar[frozenset[Code]]] = ContextVar("silent", default=frozenset())
 
 
 @contextmanager
 def silenced(*codes: Code) -> Iterator[None]:
-    """Issues, while it is entered, no warnings with these codes; without any, none at all.
+    """Suppresses warnings with these codes inside the block; without codes, all warnings.
 
-    `warnings.catch_warnings` is for the whole process: where threads enter it one after the other and leave it in the
-    same order, what the second one found stays for ever.
+    `warnings.catch_warnings` is process-wide: when threads enter and leave it in the same order, the filters seen by
+    the second one stay for ever.
     """
     token = _SILENT.set(_SILENT.get() | frozenset(codes or Code))
     try:

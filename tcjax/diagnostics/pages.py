@@ -1,4 +1,4 @@
-"""The pages that teach the mistakes, one for each code."""
+"""The pages that explain the mistakes, one for each code."""
 
 from pathlib import Path
 from typing import Final
@@ -14,5 +14,5 @@ def explanation(code: Code) -> str:
 
 
 def title(code: Code) -> str:
-    """What its page calls a code: ``a missing reduction``."""
+    """The title of a code's page: ``a missing reduction``."""
     return explanation(code).partition("\n")[0].removeprefix(f"# {code.value}: ")

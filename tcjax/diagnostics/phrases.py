@@ -1,4 +1,4 @@
-"""What messages quote and help tells to write, in the notation of the text: TC, Python's subscripts, or SaC."""
+"""The parts of messages that quote or suggest code, in the notation of the text: TC, Python or SaC."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def letters(rank: int) -> list[str]:
 
 
 def limits(index: Any, lo: Any, hi: Any, span: Span) -> str:
-    """A range as it stands in a text: ``i in 0:N`` or ``i in range(0, N)``."""
+    """A range as written in a text: ``i in 0:N`` or ``i in range(0, N)``."""
     if span.source.is_python:
         return f"`{index} in range({_pythonic(lo)}, {_pythonic(hi)})`"
     return f"`{index} in {lo}:{hi}`"
@@ -39,12 +39,12 @@ def guarded(condition: str, span: Span) -> str:
 
 
 def promised(subscript: Any, span: Span) -> str:
-    """The promise that a subscript is another one at every point."""
+    """The promise that a subscript differs at every point."""
     return f"`with unique({subscript}):`" if span.source.is_python else f"`where unique {_in_tc(subscript)}`"
 
 
 def chosen(condition: str, tensor: str, indices: Sequence[Any], span: Span, zero: str = "0") -> str:
-    """A read under a condition, and 0 where it does not hold; in parentheses, so that it may stand anywhere."""
+    """A read under a condition, and 0 where it does not hold; in parentheses, so that it can go anywhere."""
     read = element(tensor, indices, span)
     if span.source.is_python:
         return f"`({read} if {_pythonic(condition)} else {zero})`"
@@ -96,15 +96,15 @@ def power(span: Span) -> str:
 
 
 def recurrence(span: Span) -> str:
-    """What there is instead of a statement that needs its own earlier values."""
+    """What to write instead of a statement that needs its own earlier values."""
     return f"only the steps of a loop read what earlier ones wrote: {steps(span)}"
 
 
 def steps(span: Span) -> str:
-    """How to say steps of which each needs the one before."""
+    """How to write steps that each need the one before."""
     if span.source.is_python:
-        return "a running sum is `sum[s, s <= t](x[s])`, other steps stand in `for t in range(1, T):`"
-    return "a running sum is `sum[s where s <= t](x(s))`, other steps are `for t in 1:T { y(t) = y(t-1) * x(t) }`"
+        return "a running sum is `sum[s, s <= t](x[s])`; write other steps as `for t in range(1, T):`"
+    return "a running sum is `sum[s where s <= t](x(s))`; write other steps as `for t in 1:T { y(t) = y(t-1) * x(t) }`"
 
 
 def stepped(index: Any, lo: Any, hi: Any, step: int, body: str, span: Span) -> str:
@@ -121,7 +121,7 @@ def operator(sign: str, span: Span) -> str:
 
 
 def written(span: Span, otherwise: str) -> str:
-    """What was written there, in parentheses where it is more than one read or call; `otherwise` for what is long."""
+    """What was written there, in parentheses if it is more than one read or call; `otherwise` if it is long."""
     text = span.text.strip()
     if not 0 < len(text) <= 60 or text.count("(") != text.count(")") or text.count("[") != text.count("]"):
         return otherwise
@@ -129,7 +129,7 @@ def written(span: Span, otherwise: str) -> str:
 
 
 def update(reducer: str, span: Span) -> str:
-    """The operator that begins anew: ``max=!``, as it stands in TC and in an annotation of Python."""
+    """The operator that starts from the identity: ``max=!``, as written in TC and in Python annotations."""
     return f'`"{reducer}=!"`' if span.source.is_python else f"`{reducer}=!`"
 
 
@@ -144,7 +144,7 @@ def choice(span: Span) -> str:
 
 
 def clauses(span: Span) -> str:
-    """Where a statement's ranges and guards stand."""
+    """What a statement's ranges and guards are called."""
     return "the heads of `for` and `if`" if span.source.is_python else "the clauses of `where`"
 
 
@@ -154,23 +154,23 @@ def size(tensor: str, dimension: int, span: Span) -> str:
 
 
 def scalar_value(tensor: str, span: Span) -> str:
-    """The value of a tensor without dimensions, where its name alone would be an index."""
+    """The value of a tensor without dimensions; its name alone would be an index."""
     return f"`{tensor}[()]`" if span.source.is_python else f"`{tensor}()`"
 
 
 def value(given: object) -> str:
-    """What was passed from Python, as a message can quote it: its `repr`, on one line and cut to sixty characters."""
+    """A value passed from Python, as quoted in a message: its `repr`, on one line and cut to sixty characters."""
     try:
         shown = " ".join(repr(given).split())
     except Exception:
-        # A number of more digits than Python writes, or an object that cannot show itself.
+        # A number with more digits than Python prints, or an object whose `repr` fails.
         kind = type(given).__name__
         return f"a number of {given.bit_length()} bits" if isinstance(given, int) else f"a {kind}"
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def bytes_text(number: int) -> str:
-    """A number of bytes in the unit that suits it."""
+    """A number of bytes in a suitable unit."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if number >= size:
             return f"{number / size:.3g} {unit}"
@@ -178,7 +178,7 @@ def bytes_text(number: int) -> str:
 
 
 def count_text(number: int) -> str:
-    """A number of operations in the unit that suits it."""
+    """A number of operations in a suitable unit."""
     for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size:
             return f"{number / size:.3g} {unit}"
@@ -186,7 +186,7 @@ def count_text(number: int) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

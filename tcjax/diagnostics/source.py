@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 class Source:
     """A text under a name: a definition given as a string, a `.tc` file, or the lines of a Python function.
 
-    `first_line` is the number of its first line, so that a Python function shows the numbers of its file. Whether it
-    `is_python` or `is_sac` decides in which notation help is given.
+    `first_line` is the number of its first line, so that a Python function shows the line numbers of its file.
+    `is_python` and `is_sac` decide the notation of help.
     """
 
     text: str
@@ -42,11 +42,11 @@ class Span:
 
     @property
     def text(self) -> str:
-        """What is written there; empty without a text."""
+        """The text there; empty without a source."""
         return self.source.line(self.line)[self.column - 1 : self.end - 1]
 
     def part(self, word: str) -> "Span":
-        """Where `word` first stands in it as a whole word; all of it where it does not."""
+        """The first occurrence of `word` in it as a whole word; all of it if there is none."""
         text = self.text
         first, last = word[:1].isalnum(), word[-1:].isalnum()
         start = text.find(word) if word else -1
@@ -58,7 +58,7 @@ class Span:
         return self
 
     def applied(self, word: str) -> "Span":
-        """The same with the brackets behind it: ``A(i, j)``, ``A[i, j]``."""
+        """The same with the brackets that follow: ``A(i, j)``, ``A[i, j]``."""
         name = self.part(word)
         depth = 0
         for position, sign in enumerate(self.text[name.end - self.column :] if name is not self else ""):
@@ -69,7 +69,7 @@ class Span:
 
 
 def _in_word(sign: str) -> bool:
-    """Whether a sign, if there is one, goes on with a word."""
+    """Whether this character, if any, continues a word."""
     return sign.isalnum() or sign == "_"
 
 

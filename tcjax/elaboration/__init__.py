@@ -1,4 +1,4 @@
-"""From trees to typed index notation: scopes, types, and the reductions that TC implies."""
+"""Translates syntax trees to typed index notation: scopes, types, and the reductions that TC implies."""
 
 from .batches import Extents, Given, RankUnknownError, expanded, guessed, has_batch
 from .check import check, guess, likely

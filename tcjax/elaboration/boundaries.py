@@ -17,7 +17,7 @@ NAMES: Final = (*BOUNDARIES, "pad")
 
 
 def boundary_of(node: ast.Expr, environment: Environment) -> str | None:
-    """Which boundary a subscript names, unless the program has something else of this name."""
+    """The boundary that a subscript names, unless the program uses the name for something else."""
     if not isinstance(node, ast.Apply) or node.subscript or node.function not in BOUNDARIES:
         return None
     return None if is_taken(node.function, environment) else node.function
@@ -34,7 +34,7 @@ def is_taken(name: str, environment: Environment) -> bool:
 
 
 def inner(node: ast.Expr, kind: str | None) -> ast.Expr:
-    """What a boundary brings into the dimension; without one the subscript itself. Raises TC0503."""
+    """The argument of a boundary; without a boundary, the subscript itself. Raises TC0503."""
     if kind is None:
         return node
     assert isinstance(node, ast.Apply)
@@ -50,7 +50,7 @@ def inner(node: ast.Expr, kind: str | None) -> ast.Expr:
 
 
 def bounded(kind: str | None, subscript: Affine, tensor: ir.Tensor, dimension: int, environment: Environment) -> Affine:
-    """The subscript, brought into its dimension where there is a boundary."""
+    """The subscript with its boundary, if any, applied to the dimension."""
     if kind is None:
         return subscript
     first = first_of(tensor, dimension, environment)
@@ -58,15 +58,15 @@ def bounded(kind: str | None, subscript: Affine, tensor: ir.Tensor, dimension: i
 
 
 def first_of(tensor: ir.Tensor, dimension: int, environment: Environment) -> Size:
-    """The subscript of the first element along a dimension: 0, unless the range of a statement decides it."""
+    """The subscript of the first element along a dimension: 0, unless a statement's range decides otherwise."""
     inferred = tensor.name in environment.written and tensor.shape == local_shape(tensor.name, tensor.rank)
     return Size.of(ir.first_of(tensor.name, dimension)) if inferred else Size.of(0)
 
 
 def padded(node: ast.Apply, arguments: list[Value], environment: Environment) -> ir.Select:
-    """``pad(A(i), c)``: the read where it is inside of the tensor, the other value where it is not.
+    """``pad(A(i), c)``: the read where it is inside the tensor, the other value outside.
 
-    Raises TC0105 for what is no read, TC0304 for a value that the read's type cannot hold.
+    Raises TC0105 if the first argument is not a read, TC0304 for a value that the read's type cannot hold.
     """
     read, otherwise = arguments
     if not isinstance(read, ir.Access) or not read.indices:
@@ -78,7 +78,7 @@ def padded(node: ast.Apply, arguments: list[Value], environment: Environment) ->
             node.arguments[0].span,
             help="write the tensor first: `pad(A(i - 1), 0)`"
             if is_constant
-            else "pad every read by itself: `pad(A(i - 1), 0) * pad(B(i - 1), 0)`",
+            else "pad each read separately: `pad(A(i - 1), 0) * pad(B(i - 1), 0)`",
         )
     condition = ir.inside(read, [first_of(read.tensor, d, environment) for d in range(read.tensor.rank)])
     value = _outside(otherwise, read, node.arguments[1].span)
@@ -86,7 +86,7 @@ def padded(node: ast.Apply, arguments: list[Value], environment: Environment) ->
 
 
 def idle_pads(value: ir.Expr, given: Iterable[IndexVar]) -> Iterator[tuple[str, Span, str]]:
-    """What to say of each ``pad`` around a read that is never outside: of bare indices that no range is `given` for."""
+    """A warning for each ``pad`` whose read is never outside: all its indices are bare, with no range `given`."""
     nodes = tuple(ir.walk(value))
     ranged = {*given, *(each.index for node in nodes if isinstance(node, ir.Reduce) for each in node.ranges)}
     reads = tuple(node for node in nodes if isinstance(node, ir.Access))
@@ -129,12 +129,12 @@ def _outside(value: Value, read: ir.Access, span: Span) -> ir.Expr:
         Code.NARROWING,
         f"`{read.tensor.name}` holds {dtype}, which cannot hold this value exactly",
         span,
-        help=f"pad with a value of the type {dtype}, such as `0`, or convert what is read in a statement before",
+        help=f"pad with a value of the type {dtype}, such as `0`, or convert the values in an earlier statement",
     )
 
 
 def _converted(value: Number, dtype: str) -> Number | None:
-    """The number in a type that holds it; None where there is a loss."""
+    """The number in a type that holds it; None if it would lose digits."""
     if types.is_complex(dtype):
         return complex(value)
     if isinstance(value, complex):

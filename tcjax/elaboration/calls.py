@@ -20,8 +20,8 @@ Callee = Callable[[ast.Definition, tuple[Argument, ...], Span], ir.Function]
 def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.CallAssign | None:
     """The statement as a whole-tensor call, None if it is an ordinary one.
 
-    ``O = f(A)`` is a call if `f` is a definition, or a Python function and every argument the name of a tensor: applied
-    to scalars, ``o = f(a + 1.0)``, it is part of an expression.
+    ``O = f(A)`` is a call if `f` is a definition, or a Python function whose arguments are all names of tensors:
+    applied to scalars, ``o = f(a + 1.0)``, it is part of an expression.
     """
     if isinstance(node, ast.CallAssign):
         return node
@@ -60,9 +60,9 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
 
 
 def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int) -> list[ir.Statement]:
-    """The call, and for each result that is not of its target's type a statement that converts it.
+    """The call, followed by a conversion statement for each result whose type differs from its target's.
 
-    `number` is the statement's, to tell apart the tensors in between.
+    `number` is the statement's, to distinguish the intermediate tensors.
     """
     environment = outputs.environment
     for position, target in enumerate(node.targets):
@@ -70,7 +70,7 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
         if target in node.targets[:position]:
             raise CompileError(
                 Code.ALREADY_DEFINED,
-                f"`{target}` stands twice on the left",
+                f"`{target}` appears twice on the left",
                 node.span.part(target),
                 help="name each result once",
             )
@@ -98,7 +98,7 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
     if len(results) != len(node.targets):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{node.function}` gives {counted(len(results), 'tensor')}, on the left stand {len(node.targets)}",
+            f"`{node.function}` gives {counted(len(results), 'tensor')}, but the left side names {len(node.targets)}",
             node.span,
             help=f"write {counted(len(results), 'name')} before the `=`",
         )
@@ -119,12 +119,12 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
 
 
 def check_arguments(definition: ast.Definition, arguments: tuple[Argument, ...], span: Span) -> dict[str, Argument]:
-    """The arguments by the parameters' names. Raises TC0503, TC0502 and TC0305 where they do not fit."""
+    """The arguments by parameter name. Raises TC0503, TC0502 and TC0305 where they do not fit."""
     parameters = definition.parameters or ()
     if len(parameters) != len(arguments):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{definition.name}` takes {counted(len(parameters), 'tensor')}, given are {len(arguments)}",
+            f"`{definition.name}` takes {counted(len(parameters), 'tensor')}, but got {len(arguments)}",
             span.applied(definition.name),
             help=f"give it {', '.join(f'`{parameter.name}`' for parameter in parameters) or 'nothing'}",
         )
@@ -132,21 +132,21 @@ def check_arguments(definition: ast.Definition, arguments: tuple[Argument, ...],
 
 
 def check_declared(parameter: ir.Tensor, argument: Argument, function: str, span: Span) -> None:
-    """Raises TC0502 and TC0305 where an argument is not what the parameter declares."""
+    """Raises TC0502 and TC0305 if an argument differs from the parameter's declaration."""
     if parameter.rank != argument.rank:
         raise CompileError(
             Code.ARGUMENT_RANK,
             f"`{parameter.name}` of `{function}` has {counted(parameter.rank, 'dimension')}, "
             f"the argument has {argument.rank}",
             span,
-            help="compute a tensor of the right rank first, in a statement of its own",
+            help="compute a tensor of the right rank first, in a separate statement",
         )
     if parameter.dtype != argument.dtype:
         raise CompileError(
             Code.ARGUMENT_TYPE,
-            f"`{parameter.name}` of `{function}` is {parameter.dtype}, the argument is {argument.dtype}",
+            f"`{parameter.name}` of `{function}` is {parameter.dtype}, but the argument is {argument.dtype}",
             span,
-            help=f"convert it first, in a statement of its own: `T(...) = {parameter.dtype}(...)`",
+            help=f"convert it first, in a separate statement: `T(...) = {parameter.dtype}(...)`",
         )
 
 

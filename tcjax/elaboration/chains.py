@@ -10,7 +10,7 @@ _ORDER: Final = frozenset(("<", "<=", ">", ">="))
 
 
 def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span, str]]:
-    """Message, place and help for each comparison of what a comparison without parentheses gives."""
+    """Message, place and help for each comparison of the result of another, unparenthesised comparison."""
     guards = [clause.condition for clause in node.where if isinstance(clause, ast.GuardClause)]
     lets = [clause.value for clause in node.where if isinstance(clause, ast.LetClause)]
     pending: list[ast.Expr] = [node.value, *guards, *lets]

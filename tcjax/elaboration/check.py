@@ -1,4 +1,4 @@
-"""What can be said against a definition before its first call: everything but its types."""
+"""Checks a definition before its first call: everything but its types."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -14,9 +14,9 @@ _LIKELY: Mapping[Role, str] = {"value": "float32", "subscript": "int32", "condit
 
 
 def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[str, Argument] | None:
-    """A likely signature, None where only a call can tell a parameter's rank.
+    """A likely signature; None if only a call determines a parameter's rank.
 
-    Tensors that are read in subscripts are integers, those used as conditions bool, all others float. Raises what
+    Tensors read in subscripts are integers, those used as conditions bool, all others float. Raises what
     `ranks_from_uses` raises.
     """
     definition = completed(definition, functions)
@@ -35,9 +35,9 @@ def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[s
 def likely(
     definition: ast.Definition, program: ast.Program, functions: Collection[str] = ()
 ) -> tuple[ast.Definition, ast.Program, dict[str, Argument]] | None:
-    """The definition for a likely signature, its program, and the signature; None where only a call can tell.
+    """The definition for a likely signature, its program, and the signature; None if only a call determines it.
 
-    With ``...`` it is written out for one batch dimension. Raises what `guess` raises.
+    A definition with ``...`` is expanded for one batch dimension. Raises what `guess` raises.
     """
     if not has_batch(definition, program):
         signature = guess(definition, functions)
@@ -57,10 +57,10 @@ def likely(
 
 
 def check(definition: ast.Definition, program: ast.Program, functions: Collection[str] = ()) -> None:
-    """Raises the `CompileError` that every call would raise, whatever the types of the undeclared parameters.
+    """Raises the `CompileError` that every call would raise, whatever the types of undeclared parameters.
 
-    Elaborates with a likely signature, without calling the Python `functions`, and lets pass what is wrong with types
-    only. Stops early where only a call can tell a rank.
+    Elaborates with a likely signature, without calling the Python `functions`, and ignores errors about types. Stops
+    early where only a call determines a rank.
     """
     found = likely(definition, program, functions)
     if found is None:
@@ -76,11 +76,11 @@ def check(definition: ast.Definition, program: ast.Program, functions: Collectio
 
 
 class _ResultUnknownError(Exception):
-    """Only a call can tell what a Python function gives for whole tensors."""
+    """Only a call determines what a Python function returns for whole tensors."""
 
 
 class _Unseen:
-    """A Python function of which nothing is known."""
+    """A Python function whose results are unknown."""
 
     def scalar(self, dtypes: tuple[str, ...]) -> str:
         return "float32"

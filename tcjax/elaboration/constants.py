@@ -1,4 +1,4 @@
-"""Constants that a kernel is given: names of the text that stand for numbers."""
+"""Constants passed to a kernel: names in the text that stand for numbers."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -15,9 +15,9 @@ _Tree = TypeVar("_Tree", ast.Program, ast.Definition)
 
 
 def with_constants(tree: _Tree, constants: Mapping[str, Constant]) -> _Tree:
-    """The tree with a number for each name that is a constant.
+    """The tree with every constant replaced by its number.
 
-    Raises TC0202 for a constant whose name the text declares, TC0201 for one whose name the text does not use.
+    Raises TC0202 for a constant whose name the text declares, TC0201 for one that it does not use.
     """
     if not constants:
         return tree
@@ -38,7 +38,7 @@ def with_constants(tree: _Tree, constants: Mapping[str, Constant]) -> _Tree:
 def check_constants(constants: Mapping[str, Constant], declared: Iterator[Place], used: Collection[str]) -> None:
     """Raises TC0202 for a constant whose name is `declared`, TC0201 for one whose name is not `used`.
 
-    `declared` gives names, what each is, and where.
+    `declared` gives each name, what it is, and where.
     """
     for name, kind, span in declared:
         if name in constants:
@@ -46,7 +46,7 @@ def check_constants(constants: Mapping[str, Constant], declared: Iterator[Place]
                 Code.ALREADY_DEFINED,
                 f"`{name}` is {kind} here, and a constant of `consts`",
                 span.part(name),
-                help=f"leave `{name}` out of `consts`, or name one of the two otherwise",
+                help=f"leave `{name}` out of `consts`, or rename one of the two",
             )
     for name in constants:
         if name not in used:
@@ -59,12 +59,12 @@ def check_constants(constants: Mapping[str, Constant], declared: Iterator[Place]
 
 
 def dimension(name: str, constants: Mapping[str, Constant], span: Span) -> int:
-    """The extent that a constant is. Raises TC0303 for one that is none."""
+    """The extent that a constant stands for. Raises TC0303 if it is not a valid extent."""
     value = constants[name]
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise CompileError(
             Code.NOT_INTEGRAL,
-            f"`{name}` is {value!r} in `consts`, which is no extent",
+            f"`{name}` is {value!r} in `consts`, which is not an extent",
             span.part(name),
             help=f"an extent is a whole number that is not negative, such as consts={{{name!r}: 8}}",
         )
@@ -76,7 +76,7 @@ def _dimension(given: str | int, constants: Mapping[str, Constant], span: Span) 
 
 
 def _used(tree: ast.Program | ast.Definition) -> set[str]:
-    """The names that stand where a number could."""
+    """The names in places where a number could be."""
     found: set[str] = set()
     for node in ast.nodes(tree):
         match node:

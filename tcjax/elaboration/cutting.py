@@ -1,4 +1,4 @@
-"""Ranges whose ends are no affine sizes, written as a range with guards."""
+"""Ranges whose ends are not affine sizes, rewritten as a range with guards."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Cut:
     inline: bool = False
 
     def guarded(self, tensors: Collection[str], span: Span) -> str:
-        """The range over all that is read at the index, with the ends as guards: what to write instead."""
+        """A range over everything read at the index, with the ends as guards: the suggestion in the message."""
         index, python = self.index, span.source.is_python
         below = f"{_text(self.lo)} <= {index}" if _is_computed(self.lo, tensors) else ""
         above = f"{index} < {_text(self.hi)}" if _is_computed(self.hi, tensors) else ""
@@ -39,14 +39,14 @@ class Cut:
                 return f"`where {', '.join([*ranges, *conditions])}`"
 
     def _extent(self, python: bool) -> str:
-        """The size of what is read at the index."""
+        """The size of the tensor read at the index."""
         for part in ast.walk(self.body):
             if isinstance(part, ast.Apply) and ast.Name(self.index) in part.arguments:
                 return _size(part.function, part.arguments.index(ast.Name(self.index)), python)
         return "8"
 
     def _neighbours(self) -> list[tuple[str, str, int]]:
-        """Indices that an end reads beyond, as ``ptr(i+1)`` does: with the tensor, and how far."""
+        """Indices at which an end reads beyond them, as in ``ptr(i+1)``, with the tensor and the distance."""
         found: dict[str, tuple[str, str, int]] = {}
         for part in (*ast.walk(self.lo), *ast.walk(self.hi)):
             match part:
@@ -58,7 +58,7 @@ class Cut:
 
 
 def _is_computed(end: ast.Expr, tensors: Collection[str]) -> bool:
-    """Whether an end is more than indices, numbers and sizes: a read, or a product of names."""
+    """Whether an end contains more than indices, numbers and sizes: a read, or a product of names."""
     for part in ast.walk(end):
         match part:
             case ast.Name(name) if name in tensors:

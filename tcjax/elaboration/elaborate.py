@@ -19,7 +19,7 @@ from .uses import completed, ranks_from_uses
 
 _MAX_CALLS_DEEP = 24
 _MAX_STATEMENTS = 10_000
-# Types are found in one round, or two; the join is carried along after this many, so that they must settle.
+# Types are found in one or two rounds; after this many, types only grow, which guarantees an end.
 _FREE_ROUNDS = 6
 
 
@@ -33,9 +33,8 @@ def elaborate(
 ) -> ir.Function:
     """The definition with every name resolved and every type known.
 
-    `signature` gives the parameters that are not declared, `functions` are the Python functions it may call, and
-    `accumulate` is the type in which floating-point sums run. What is legal but probably not meant goes to `report`.
-    Raises `CompileError`.
+    `signature` gives the types of undeclared parameters, `functions` are the Python functions it may call, and
+    `accumulate` is the type in which floating-point sums run. Warnings go to `report`. Raises `CompileError`.
     """
     function, warnings = elaborated(definition, program, signature, functions, accumulate)
     for warning in warnings:
@@ -50,11 +49,11 @@ def elaborated(
     functions: Mapping[str, ForeignFunction],
     accumulate: str | None,
 ) -> tuple[ir.Function, list[CompileWarning]]:
-    """What `elaborate` returns, and the warnings that it reports."""
+    """What `elaborate` returns, with the warnings that it reports."""
     if accumulate is not None and accumulate not in types.SCALARS:
         raise CompileError(
             Code.BAD_OPTION,
-            f"accumulate={accumulate!r} is no scalar type",
+            f"accumulate={accumulate!r} is not a scalar type",
             definition.span,
             help=did_you_mean(accumulate, types.SCALARS, 'write accumulate="float32", for instance'),
         )
@@ -62,19 +61,19 @@ def elaborated(
     try:
         function = elaboration.function(definition, signature)
     except RecursionError:
-        # A reader limits the depth of expressions; this is for trees from elsewhere.
+        # Parsers limit the depth of expressions; this check is for trees from elsewhere.
         raise CompileError(
             Code.TOO_DEEP,
             f"`{definition.name}` nests too deeply",
             definition.span,
-            help="compute parts of its expressions in statements of their own",
+            help="compute parts of its expressions in separate statements",
         ) from None
     ir.verify(function)
     return function, list(elaboration.warnings.values())
 
 
 class _Elaboration:
-    """One call of `elaborate`: the definition and those that it calls, each elaborated once per argument types."""
+    """One call of `elaborate`: the definition and its callees, each elaborated once per argument types."""
 
     def __init__(self, program: ast.Program, functions: Mapping[str, ForeignFunction], accumulate: str | None) -> None:
         self.definitions: dict[str, ast.Definition] = {}
@@ -85,7 +84,7 @@ class _Elaboration:
         self.warnings: dict[tuple[str, int, int], CompileWarning] = {}
         self._active: list[str] = []
         self._known: dict[tuple[str, tuple[Argument, ...]], ir.Function] = {}
-        # How many statements a callee has, those of its own callees included, by its `id`.
+        # Number of statements of a callee, including those of its own callees, by `id`.
         self._lengths: dict[int, int] = {}
 
     def function(self, definition: ast.Definition, signature: Mapping[str, Argument]) -> ir.Function:
@@ -188,7 +187,7 @@ class _Elaboration:
 
 
 def _written(definition: ast.Definition) -> dict[str, int | None]:
-    """The rank of everything that a statement writes, by its first statement; None where a call decides it."""
+    """The rank of every target, by its first statement; None if a call determines it."""
     written: dict[str, int | None] = {}
     for statement in definition.leaves:
         match statement:
@@ -264,7 +263,7 @@ def _free_sizes(parameters: tuple[ir.Tensor, ...], environment: Environment) -> 
 def _too_many_calls(name: str, span: Span) -> CompileError:
     return CompileError(
         Code.TOO_DEEP,
-        f"the calls below `{name}` are too many once they are written out",
+        f"`{name}` makes too many calls once they are inlined",
         span,
-        help="split the text into kernels of their own, and call them from Python",
+        help="split the text into separate kernels, and call them from Python",
     )

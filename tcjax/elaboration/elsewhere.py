@@ -1,4 +1,4 @@
-"""What NumPy and other libraries have a function for, and index notation writes out."""
+"""Functions of NumPy and other libraries, written out in index notation."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 from ..diagnostics import Span, phrases
 from ..syntax import ast
 
-# In TC's notation and in Python's, which differ by their brackets and their choices.
+# In TC's and Python's notation, which differ in brackets and in conditional expressions.
 _Written = tuple[str, str]
 
 
 def elsewhere(name: str, span: Span, arguments: Sequence[ast.Expr] = ()) -> str:
-    """How to write a function of another library; nothing for what no library has.
+    """How to write a function of another library; empty for unknown names.
 
-    Of the `arguments` that the writer gave it, where they tell enough, so that what the help says can be copied.
+    Uses the `arguments` of the call if they are sufficient, so that the suggestion can be copied.
     """
     python = span.source.is_python
     written = _of_values(name, arguments, python)
@@ -23,19 +23,19 @@ def elsewhere(name: str, span: Span, arguments: Sequence[ast.Expr] = ()) -> str:
 
 
 def constant(name: str) -> str:
-    """What to write for a number that other languages have a name for; else nothing."""
+    """What to write for a constant that other languages name; empty for unknown names."""
     return _CONSTANTS.get(name.lower(), "")
 
 
 def _of_values(name: str, arguments: Sequence[ast.Expr], python: bool) -> str:
-    """A function of elements, of the values that it was given."""
+    """An element-wise function of the given values."""
     forms = _OF_VALUES.get((name, len(arguments)))
     texts = [argument.span.text.strip() for argument in arguments]
     return forms[python].format(*texts) if forms and all(texts) else ""
 
 
 def _along_an_axis(name: str, arguments: Sequence[ast.Expr], span: Span) -> str:
-    """A function of a whole axis, along the last index of the read that it was given."""
+    """A function of a whole axis, along the last index of the given read."""
     match name in _ALONG, list(arguments):
         case True, [ast.Apply(tensor, (*others, ast.Name(last)))] if all(isinstance(o, ast.Name) for o in others):
             names = [other.id for other in others if isinstance(other, ast.Name)]
@@ -75,7 +75,7 @@ _OF_VALUES: Final[dict[tuple[str, int], _Written]] = {
     ("where", 3): _both("({0} ? {1} : {2})", "({1} if {0} else {2})"),
 }
 
-# `xi` is the read that was given, `xj` and `xk` the same at other indices.
+# `xi` is the given read, `xj` and `xk` the same at other indices.
 _ALONG: Final[dict[str, _Written]] = {
     "softmax": _both("exp({xi} - max[{J}]({xj})) / sum[{J}](exp({xj} - max[{K}]({xk})))"),
     "log_softmax": _both("{xi} - logsumexp[{J}]({xj})"),
@@ -143,7 +143,7 @@ _GENERAL: Final[dict[str, _Written]] = {
     "ln": _out("log(x)"),
 }
 
-_PI: Final = "write the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside"
+_PI: Final = "write the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` include it"
 _CONSTANTS: Final = {
     "infinity": "write `inf`",
     "end": "write the last position with the name of the tensor, `A.0 - 1`",

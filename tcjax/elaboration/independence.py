@@ -1,4 +1,4 @@
-"""Sums that share nothing: in ``C(m,n) +=! A(m,kk) * B(k,n)`` the sums over `kk` and `k` are independent."""
+"""Independent sums: in ``C(m,n) +=! A(m,kk) * B(k,n)`` the sums over `kk` and `k` share nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ..syntax import ast
 from .scope import Let
 from .summands import mentions
 
-# The inverses of an operator that a reduction distributes over, and how an inverse operand is written.
+# The inverses of an operator that a reduction distributes over, and the notation of an inverse operand.
 _INVERSES: Final = {"*": (("/", "truediv"), "1.0 / "), "+": (("-",), "-")}
 
 
@@ -33,8 +33,8 @@ def independent_sums(
 ) -> tuple[str, Span, str] | None:
     """Message, place and help if the factors fall into groups that share no reduction index; else None.
 
-    `brackets` say how an index with a range stands in the brackets of an inline reduction. An index that is `excused`
-    occurs in a guard or in a range, which may tie it to another one.
+    `brackets` gives the text of an index with a range in inline reductions. An `excused` index occurs in a guard or in
+    a range, which may tie it to another index.
     """
     operator = reducer.distributes_over
     if operator is None or len(reduction) < 2:
@@ -58,7 +58,7 @@ def independent_sums(
 
 
 def _groups(body: ast.Expr, operator: str, reduction: Sequence[IndexVar], lets: Mapping[str, Let]) -> list[_Group]:
-    """The factors of the body, those that share reduction indices together, in the order of their first ones."""
+    """The factors of the body, grouped by shared reduction indices, in order of first appearance."""
     inverses, prefix = _INVERSES[operator]
     factors = _factors(body, operator, inverses)
     groups: list[tuple[list[int], set[IndexVar]]] = []
@@ -80,7 +80,7 @@ def _groups(body: ast.Expr, operator: str, reduction: Sequence[IndexVar], lets: 
 
 
 def _factors(node: ast.Expr, operator: str, inverses: Collection[str]) -> list[tuple[bool, ast.Expr]]:
-    """The operands of a chain of one operator and its inverses, leftmost first, and which of them are inverted."""
+    """The operands of a chain of one operator and its inverses, leftmost first, and whether each is inverted."""
     found: list[tuple[bool, ast.Expr]] = []
     pending = [(False, node)]
     while pending:
@@ -94,13 +94,13 @@ def _factors(node: ast.Expr, operator: str, inverses: Collection[str]) -> list[t
 
 
 def _written(factor: ast.Expr, prefix: str, count: int) -> str:
-    """A factor as it stands beside others."""
+    """A factor as text next to other factors."""
     text = f"({_text(factor)})" if isinstance(factor, (ast.Binary, ast.Conditional)) and count > 1 else _text(factor)
     return f"({prefix}{text})" if prefix else text
 
 
 def bracketed(node: ast.RangeClause | ast.Bound) -> dict[str, str]:
-    """How an index with a range stands in the brackets of an inline reduction: ``k in 0:3``."""
+    """The text of each index with a range in the brackets of an inline reduction: ``k in 0:3``."""
     if node.lo is None or node.hi is None:
         return {}
     return {node.index: phrases.limits(node.index, _text(node.lo), _text(node.hi), node.span).strip("`")}

@@ -5,20 +5,20 @@ from typing import Final
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
 
-# A let may mention earlier lets twice, so its size may double from one to the next.
+# A let may mention an earlier let twice, so sizes may double from one let to the next.
 MAX_HEIGHT: Final = 250
 MAX_NODES: Final = 20_000
 
 
 class Measure:
-    """Heights and numbers of nodes, each shared part measured once."""
+    """Heights and node counts, each shared subtree measured once."""
 
     def __init__(self) -> None:
-        # The expression is kept with its measures: an `id` may not be used again.
+        # The expression is kept with its measures, so that its `id` is not reused.
         self._known: dict[int, tuple[int, int, ir.Expr]] = {}
 
     def check(self, expr: ir.Expr, span: Span) -> None:
-        """Raises TC0103 for an expression that later passes could not walk through."""
+        """Raises TC0103 for an expression too large for later passes."""
         pending = [(expr, False)]
         while pending:
             current, ready = pending.pop()
@@ -34,9 +34,9 @@ class Measure:
                 if height > MAX_HEIGHT or nodes > MAX_NODES:
                     raise CompileError(
                         Code.TOO_DEEP,
-                        "with its lets written out, this is too large an expression",
+                        "this expression is too large once its lets are inlined",
                         span,
-                        help="compute a part of it in a statement of its own, and read that",
+                        help="compute a part of it in a separate statement, and read that",
                     )
             else:
                 pending.append((current, True))

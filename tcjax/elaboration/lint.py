@@ -1,4 +1,4 @@
-"""What a program has and does not need. ``tcjax check`` and ``strict=True`` tell of it; a call has no use for it."""
+"""Unused parts of a program. ``tcjax check`` and ``strict=True`` report them; a call does not."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,7 +8,7 @@ from .uses import completed, function_as_input, targets, uses
 
 
 def lint(definition: ast.Definition, functions: Collection[str] = ()) -> Iterator[CompileWarning]:
-    """A warning for each thing that a definition has in vain; `functions` are the Python functions it may call."""
+    """A warning for each unused part of a definition; `functions` are the Python functions it may call."""
     definition = completed(definition, functions)
     yield from _functions_as_inputs(definition)
     if not definition.returns:
@@ -26,18 +26,18 @@ def lint(definition: ast.Definition, functions: Collection[str] = ()) -> Iterato
 
 
 def _functions_as_inputs(definition: ast.Definition) -> Iterator[CompileWarning]:
-    """Of a text without ``def``: an input that has the name of a function, or nearly so."""
+    """For a text without ``def``: inputs named like a function, or nearly so."""
     found = function_as_input(definition, "declare it as a table, in a `def`")
     if found is not None:
         yield CompileWarning(Code.FUNCTION_AS_INPUT, found.message, found.span, help=found.help)
 
 
 def repeated_definitions(program: ast.Program) -> Iterator[CompileWarning]:
-    """A warning for each definition whose name an earlier one has."""
+    """A warning for each definition whose name was defined before."""
     for definition in program.repeated:
         yield CompileWarning(
             Code.DEFINED_TWICE,
-            f"`{definition.name}` is defined twice, and the first counts",
+            f"`{definition.name}` is defined twice; the first one is used",
             definition.span,
             help="remove one of the two, or give it another name",
         )
@@ -57,7 +57,7 @@ def unused_parameter(name: str, span: Span) -> CompileWarning:
 
 
 def _unused_tensors(definition: ast.Definition, functions: Collection[str]) -> Iterator[CompileWarning]:
-    """Parameters that no statement reads, and temporaries on which no output depends."""
+    """Parameters that no statement reads, and temporaries that no output depends on."""
     parameters = definition.parameters or ()
     reads: list[set[str]] = [set() for _ in definition.leaves]
     for use in uses(definition, functions):
@@ -121,13 +121,13 @@ def _unused_lets(statement: ast.Assign) -> Iterator[CompileWarning]:
 
 
 def _unused_ranges(statement: ast.Assign) -> Iterator[CompileWarning]:
-    """Ranges that a later one replaces, and indices of brackets that their body does not mention."""
+    """Ranges that a later one replaces, and bracket indices that the body does not mention."""
     last = {clause.index: clause for clause in statement.where if isinstance(clause, ast.RangeClause)}
     for clause in statement.where:
         if isinstance(clause, ast.RangeClause) and last[clause.index] is not clause:
             yield CompileWarning(
                 Code.UNUSED_RANGE,
-                f"`{clause.index}` has two ranges, and the last one counts",
+                f"`{clause.index}` has two ranges; the last one is used",
                 clause.span,
                 help="leave one of the two out",
             )
@@ -149,7 +149,7 @@ def _unused_ranges(statement: ast.Assign) -> Iterator[CompileWarning]:
 
 
 def _parts(statement: ast.Assign) -> list[ast.Expr]:
-    """The expressions of a statement, those of its clauses included."""
+    """The expressions of a statement, including those of its clauses."""
     parts = [statement.value, *(statement.indices or ())]
     for clause in statement.where:
         match clause:

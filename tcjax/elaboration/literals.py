@@ -1,4 +1,4 @@
-"""Literals, indices and sizes take the type of what they meet: values whose type is still open."""
+"""Literals, indices and sizes are values of open type: they take the type of their neighbours."""
 
 import cmath
 import math
@@ -14,10 +14,10 @@ from ..ir import types
 from ..symbolic import Affine, IndexVar, Size
 
 Number = bool | int | float | complex
-# Makes a node of converted operands, and of the type of the result.
+# Builds a node from converted operands and the type of the result.
 Build = Callable[[list[ir.Expr], str], ir.Expr]
 
-# The types of nodes that are still open: they stand in the trees of `Open` values and nowhere else.
+# Open types: they occur in the trees of `Open` values and nowhere else.
 _INT: Final = "open int"
 _FLOAT: Final = "open float"
 _COMPLEX: Final = "open complex"
@@ -28,7 +28,7 @@ _WIDE: Final = ("int64", "uint64", "float64", "complex128")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, or an expression of numbers alone, computed exactly (integers) or in double."""
+    """A number, or an expression of numbers only, computed exactly (integers) or in double."""
 
     value: Number
     span: Span
@@ -36,11 +36,11 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An expression of literals, indices and sizes, which takes the type of what it meets.
+    """An expression of literals, indices and sizes, which takes the type of its neighbours.
 
-    Some nodes of its tree have an open type, the others - conditions, casts, typed integers - one of their own. A bool
-    is open where it compares open floats. `least` is float32 for a float that was made of typed integers: it keeps
-    these digits beside a half.
+    Some nodes of its tree have an open type; conditions, casts and typed integers have a fixed one. A bool is open if
+    it compares open floats. `least` is float32 for a float computed from typed integers: it keeps that precision next
+    to a half.
     """
 
     expr: ir.Expr
@@ -58,7 +58,7 @@ _MASK: Final = 2**64
 
 
 def literal(value: Number, span: Span) -> Literal:
-    """The literal. Raises TC0107 for an integer that no type holds."""
+    """The literal. Raises TC0107 for an integer that fits no type."""
     if isinstance(value, int) and not -(2**63) <= value < _MASK:
         raise CompileError(
             Code.BAD_NUMBER,
@@ -80,22 +80,22 @@ def extent(size: Size, span: Span) -> Open:
 
 
 def number_of_points(count: int) -> Open:
-    """A size that is a number: unlike a literal it counts as int32 beside narrower integers."""
+    """A size that is a number: unlike a literal it counts as int32 next to narrower integers."""
     return Open(ir.Const(count, _INT))
 
 
 def open_float(least: str | None) -> Open:
-    """A zero that takes the type of the float that it meets."""
+    """A zero that takes the type of its float neighbour."""
     return Open(ir.Const(0.0, _FLOAT), least)
 
 
 def read_again(access: ir.Access, least: str | None) -> Open:
-    """An element of what holds values of an open type."""
+    """An element of a tensor that holds values of open type."""
     return Open(ir.Cast(access, _FLOAT, span=access.span), least)
 
 
 def affine_value(affine: Affine, span: Span = NOWHERE) -> Value:
-    """An affine expression of indices and sizes as a value, whose type is open unless it depends on data."""
+    """An affine expression of indices and sizes as a value; its type is open unless it depends on data."""
     expr = ir.integer(affine)
     if affine.is_data:
         return expr
@@ -107,7 +107,7 @@ def affine_value(affine: Affine, span: Span = NOWHERE) -> Value:
 
 
 def default_type(value: Weak) -> str:
-    """The type of a value that meets nothing with a type."""
+    """The type of a value that has no typed neighbour."""
     if isinstance(value, Open):
         numbers = _numbers(value.expr)
         if numbers is not None:
@@ -125,9 +125,9 @@ def default_type(value: Weak) -> str:
 
 
 def type_beside(value: Weak, partner: str) -> str:
-    """The joined type of a value whose type is open and a partner: the partner's, if that can hold the value.
+    """The joined type of a value of open type and its neighbour: the neighbour's, if that can hold the value.
 
-    Beside integers an index or a size counts as int32.
+    Next to integers, an index or a size counts as int32.
     """
     if isinstance(value, Open):
         return _type_beside(value, partner)
@@ -155,12 +155,12 @@ def _type_beside(value: Open, partner: str) -> str:
 
 
 def dtype_of(value: Value) -> str:
-    """The type of a value, the default of one whose type is open."""
+    """The type of a value; the default type if it is open."""
     return default_type(value) if isinstance(value, (Literal, Open)) else value.dtype
 
 
 def joined(values: Iterable[Value]) -> str:
-    """The joined type of some values, at least one; those of open types take their partners'."""
+    """The joined type of at least one value; values of open type adapt to the others."""
     strong: str | None = None
     weak: list[Weak] = []
     for value in values:
@@ -176,9 +176,9 @@ def joined(values: Iterable[Value]) -> str:
 
 
 def combined(operands: Sequence[Value], dtype: str, build: Build, result: str | None = None) -> Value:
-    """What `build` makes of operands that join to `dtype`; `result` is its type where it is another one.
+    """What `build` makes of operands that join to `dtype`; `result` is its type if it differs.
 
-    The type stays open while no operand is of a floating-point type: then what the value meets decides it.
+    The type stays open as long as no operand is floating-point: the neighbours then decide it.
     """
     result = dtype if result is None else result
     if dtype in ("float32", "complex64") and not any(map(_is_inexact, operands)):
@@ -196,7 +196,7 @@ def chosen(test: Value, then: Value, otherwise: Value, span: Span) -> Value:
     """``test ? then : otherwise``, of the branches' joined type."""
     dtype = joined((then, otherwise))
     if all(isinstance(branch, Literal) or is_choice(branch) for branch in (then, otherwise)) and dtype != "bool":
-        # A choice between numbers takes any type that holds them all.
+        # A choice between numbers takes any type that holds all of them.
         open_ = _OPENED.get(dtype, _INT)
         first, second = _converted(then, open_), _converted(otherwise, open_)
         return Open(ir.Select(_converted(test, "bool"), first, second, open_, span=span))
@@ -213,12 +213,12 @@ def is_weak(value: Value) -> bool:
 
 
 def is_choice(value: Value) -> bool:
-    """Whether the value is one of several integers, which take any type that holds them all."""
+    """Whether the value is one of several integers: it takes any type that holds all of them."""
     return isinstance(value, Open) and _numbers(value.expr) is not None
 
 
 def settle(value: Value, dtype: str) -> ir.Expr:
-    """The value as an expression of a type that it joins to."""
+    """The value as an expression of `dtype`, to which it joins."""
     match value:
         case Literal(number, span):
             return ir.Const(convert(number, dtype), dtype, span=span)
@@ -229,12 +229,12 @@ def settle(value: Value, dtype: str) -> ir.Expr:
 
 
 def settled(value: Value) -> ir.Expr:
-    """The value as an expression, of its default type where its type is open."""
+    """The value as an expression, of its default type if its type is open."""
     return settle(value, default_type(value)) if isinstance(value, (Literal, Open)) else value
 
 
 def settled_beside(condition: Value, dtype: str) -> ir.Expr:
-    """A condition on what has this type: floats without a type of their own are compared in it."""
+    """A condition on values of this type: open floats are compared in it."""
     if dtype in _DEFAULTS:
         return _converted(condition, "bool")
     if isinstance(condition, Open):
@@ -243,7 +243,7 @@ def settled_beside(condition: Value, dtype: str) -> ir.Expr:
 
 
 def settled_together(values: Iterable[Value]) -> list[ir.Expr]:
-    """The arguments of a function of which nothing is known: a float of an open type has that of the typed floats."""
+    """The arguments of an unknown function: a float of open type takes the type of the typed floats."""
     values = list(values)
     typed = [value.dtype for value in values if not isinstance(value, (Literal, Open)) and _is_inexact(value)]
 
@@ -261,7 +261,7 @@ def _is_inexact(value: Value) -> bool:
 
 
 def _converted(value: Value, open_: str) -> ir.Expr:
-    """The value as a part of an open tree."""
+    """The value as part of an open tree."""
     match value:
         case Literal(number, span):
             return ir.Const(convert(number, _DEFAULTS.get(open_, open_)), open_, span=span)
@@ -277,13 +277,13 @@ def _converted(value: Value, open_: str) -> ir.Expr:
 
 
 def _numbers(expr: ir.Expr) -> list[Literal] | None:
-    """The integers between which an open expression chooses; None for another one."""
+    """The integers that an open expression chooses between; None for any other expression."""
     constants = _constants(expr) if expr.dtype == _INT and isinstance(expr, ir.Select) else None
     return None if constants is None else [Literal(constant.value, constant.span) for constant in constants]
 
 
 def _constants(expr: ir.Expr) -> list[ir.Const] | None:
-    """The leaves of a choice between constants; None for another expression."""
+    """The leaves of a choice between constants; None for any other expression."""
     found: dict[int, ir.Const] = {}
     seen: set[int] = set()
     pending = [expr]
@@ -304,7 +304,7 @@ def _constants(expr: ir.Expr) -> list[ir.Const] | None:
 def _branches(
     expr: ir.Expr, dtype: str, leaf: Callable[[Any], ir.Expr], condition: Callable[[ir.Expr], ir.Expr]
 ) -> ir.Expr:
-    """The same choice of this type between other values, each shared one made once."""
+    """The same choice between other values, in this type; shared values are made once."""
     known: dict[int, ir.Expr] = {}
 
     def visit(node: ir.Expr) -> ir.Expr:
@@ -330,9 +330,9 @@ def _same(expr: ir.Expr) -> ir.Expr:
 
 
 def _closed(expr: ir.Expr, dtype: str) -> ir.Expr:
-    """An open tree, of a type that it joins to.
+    """An open tree, in a type to which it joins.
 
-    What has operators is computed in float32 at least and rounded once: in 16 bits indices would lose their digits.
+    Expressions with operators are computed at least in float32 and rounded once: in 16 bits indices would lose digits.
     """
     precision = _precision(dtype)
     wide = dtype in _WIDE
@@ -352,12 +352,12 @@ def _closed(expr: ir.Expr, dtype: str) -> ir.Expr:
 
 
 def _precision(dtype: str) -> str:
-    """The type in which open floats are computed that become values of this type."""
+    """The type in which open floats are computed if they end up as `dtype`."""
     return "float64" if dtype in ("float64", "complex128") else "float32"
 
 
 def _typed(expr: ir.Expr, precision: str, wide: bool) -> ir.Expr:
-    """The tree with open floats in this precision; open integers that may grow are of 64 bits if `wide`."""
+    """The tree with open floats in this precision; open integers that may grow have 64 bits if `wide`."""
     known: dict[tuple[int, str], ir.Expr] = {}
     named = {_FLOAT: precision, _COMPLEX: "complex128" if precision == "float64" else "complex64"}
 
@@ -395,7 +395,7 @@ def _typed(expr: ir.Expr, precision: str, wide: bool) -> ir.Expr:
 
 
 def _grows(expr: ir.Expr) -> bool:
-    """Whether an open integer has an operation whose result may need more digits than an index."""
+    """Whether the result of an operation on open integers may need more digits than an index."""
     return any(
         isinstance(node, ir.Reduce) or (isinstance(node, ir.Binary) and node.operator in ("*", "**", "<<"))
         for node in _shared_walk(expr)
@@ -403,7 +403,7 @@ def _grows(expr: ir.Expr) -> bool:
 
 
 def _shared_walk(expr: ir.Expr) -> Iterator[ir.Expr]:
-    """The open integers of a tree, each shared one once."""
+    """The open integers of a tree, shared ones once."""
     seen: set[int] = set()
     pending = [expr]
     while pending:
@@ -416,7 +416,7 @@ def _shared_walk(expr: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def convert(value: Number, dtype: str) -> Number:
-    """A number as Python's number for a type that it joins to."""
+    """A number as the Python number for a type to which it joins."""
     if dtype == "bool":
         return bool(value)
     if types.is_complex(dtype):
@@ -426,7 +426,7 @@ def convert(value: Number, dtype: str) -> Number:
 
 
 def cast(value: Number, dtype: str, span: Span) -> Number:
-    """A number converted as C does it: floats truncate, integers wrap. Raises TC0107 where C leaves it undefined."""
+    """A number converted as in C: floats truncate, integers wrap. Raises TC0107 where C leaves it undefined."""
     if isinstance(value, complex) or not types.is_integral(dtype):
         return convert(value, dtype)
     if isinstance(value, float) and not (math.isfinite(value) and holds(dtype, int(value))):
@@ -437,7 +437,7 @@ def cast(value: Number, dtype: str, span: Span) -> Number:
 
 
 def fold(operator: str, left: Number, right: Number, span: Span) -> Literal:
-    """``left operator right`` for two numbers of one type, which has the operator."""
+    """``left operator right`` for two numbers of one type that supports the operator."""
     try:
         return literal(_FOLDS[operator](left, right), span)
     except ZeroDivisionError:
@@ -449,7 +449,7 @@ def fold(operator: str, left: Number, right: Number, span: Span) -> Literal:
 
 
 def fold_call(function: str, arguments: list[float], span: Span) -> Literal | None:
-    """A builtin applied to numbers, in double; None for the functions that only run on a device."""
+    """A builtin applied to numbers, in double; None for functions that only run on a device."""
     evaluate = _FUNCTIONS.get(function)
     if evaluate is None:
         return None
@@ -460,7 +460,7 @@ def fold_call(function: str, arguments: list[float], span: Span) -> Literal | No
 
 
 def holds(dtype: str, value: int) -> bool:
-    """Whether an integer type can hold a number; a bool holds none."""
+    """Whether an integer type can hold a number; bool holds none."""
     if dtype in types.UNSIGNED:
         return 0 <= value < 2 ** types.BITS[dtype]
     return dtype in types.SIGNED and abs(2 * value + 1) < 2 ** types.BITS[dtype]
@@ -489,7 +489,7 @@ def _power(left: Any, right: Any) -> Number:
     if isinstance(left, complex):
         return left**right
     if isinstance(left, int):
-        # Before it is computed: 9 ** 9 ** 9 would not end.
+        # Checked before the computation: 9 ** 9 ** 9 would never end.
         if abs(left) > 1 and right > 64:
             raise OverflowError
         return left**right
@@ -502,7 +502,7 @@ def _power(left: Any, right: Any) -> Number:
 
 
 def _nan_of(left: Any, right: Any) -> float | None:
-    """The one that is not a number: minima and maxima propagate it."""
+    """The operand that is NaN, if any: minima and maxima propagate it."""
     return left if left != left else right if right != right else None
 
 

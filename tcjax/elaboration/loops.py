@@ -1,4 +1,4 @@
-"""Recurrences: what may stand in a ``for``, and the types of what it reads before a statement writes it."""
+"""Recurrences: what a ``for`` may contain, and the types of values read before a statement writes them."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,7 +12,7 @@ from .outputs import Outputs, local_shape
 
 
 def check_loops(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf]) -> None:
-    """Raises `CompileError` for a loop whose step is no number, or in one over the same name, or with a declaration."""
+    """Raises `CompileError` for a step that is not a number, a repeated loop index, or a declaration in a loop."""
     for place, run in enumerate(runs):
         loop = run.loop
         if loop.step is not None and ast.stride(loop) is None:
@@ -28,7 +28,7 @@ def check_loops(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf]) -> None:
                 Code.ALREADY_DEFINED,
                 f"`{loop.index}` is the index of a `for` around this one",
                 loop.span.part(loop.index),
-                help="name the index of the inner loop otherwise",
+                help="rename the index of the inner loop",
             )
         for leaf in leaves[run.first : run.last]:
             if isinstance(leaf, ast.Declare):
@@ -41,7 +41,7 @@ def check_loops(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf]) -> None:
 
 
 def refuse_data(given: ir.Range) -> None:
-    """Raises TC0405 for a loop whose number of steps data would decide."""
+    """Raises TC0405 for a loop whose number of steps depends on data."""
     if given.is_ragged:
         raise CompileError(
             Code.READ_IN_BOUND,
@@ -52,18 +52,18 @@ def refuse_data(given: ir.Range) -> None:
 
 
 def refuse_call(node: ast.CallAssign, number: int, runs: Sequence[ast.Run]) -> None:
-    """Raises TC0105 for a call on whole tensors inside of a loop."""
+    """Raises TC0105 for a call on whole tensors inside a loop."""
     if any(run.first <= number < run.last for run in runs):
         raise CompileError(
             Code.NOT_IN_THE_NOTATION,
             f"`{node.function}` is called on whole tensors inside of a `for`",
             node.span,
-            help="call it before or after the loop; inside write its statements",
+            help="call it before or after the loop; inside, write its statements out",
         )
 
 
 def expect(number: int, leaves: Sequence[ast.Leaf], runs: Sequence[ast.Run], outputs: Outputs) -> None:
-    """Gives what a loop that begins here writes a type, so that earlier statements of it can read it."""
+    """Gives types to the targets of a loop that begins here, so that its earlier statements can read them."""
     inside = [run for run in runs if run.first == number]
     if not inside:
         return
@@ -75,9 +75,9 @@ def expect(number: int, leaves: Sequence[ast.Leaf], runs: Sequence[ast.Run], out
         if leaf.reducer is not None and not leaf.restart and name not in environment.tensors:
             raise CompileError(
                 Code.READ_BEFORE_DEFINITION,
-                f"`{name}` has no value before the loop that this could go on from",
+                f"`{name}` has no value before the loop to continue from",
                 leaf.span.part(name),
-                help=f"write `{leaf.reducer}=!` to start anew in each step, or `{name}` before the loop",
+                help=f"write `{leaf.reducer}=!` to start afresh in each step, or `{name}` before the loop",
             )
         if name in environment.tensors or name in outputs.inputs:
             continue
@@ -90,20 +90,20 @@ def expect(number: int, leaves: Sequence[ast.Leaf], runs: Sequence[ast.Run], out
 
 
 def refuse_initial(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf], outputs: Outputs) -> None:
-    """Raises TC0208 where a program with a loop goes on from what a call may pass."""
+    """Raises TC0208 if a program with a loop continues from an initial value that a call may pass."""
     for leaf in leaves if runs else ():
         if isinstance(leaf, ast.Assign) and leaf.target in outputs.initial:
             name = leaf.target
             raise CompileError(
                 Code.READ_BEFORE_DEFINITION,
-                f"`{name}` would start from what the call passes, which a program with a `for` does not do",
+                f"`{name}` would start from what the call passes, which a program with a `for` does not support",
                 leaf.span.part(name),
                 help=f"write `{leaf.reducer}=!`, or make what `{name}` starts from a parameter",
             )
 
 
 def _likely(outputs: Outputs) -> str:
-    """The type of what a loop computes before anything tells: that of the floating-point inputs, or of the others."""
+    """The initial guess of the type of a loop's results: that of the floating-point inputs, else of the others."""
     given = [outputs.environment.tensors[name].dtype for name in outputs.inputs]
     floats = [dtype for dtype in given if types.is_float(dtype) or dtype.startswith("complex")]
     return reduce(types.join, floats or given or ["float32"])

@@ -1,4 +1,4 @@
-"""Typed operators: the types they accept, what they join to, and what they give."""
+"""Typed operators: the types that they accept, how these join, and the type of the result."""
 
 import re
 from typing import Final
@@ -24,7 +24,7 @@ from .literals import (
 )
 
 COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
-# An assignment that combines, ``+=`` or ``max=!``, at the end of a text.
+# A combining assignment, ``+=`` or ``max=!``, at the end of a text.
 _UPDATE: Final = re.compile(r"(?:[^\W_]|[+*])=!*\s*$")
 _ORDERED: Final = frozenset(("<", "<=", ">", ">=", "min", "max", "//", "%"))
 
@@ -53,7 +53,7 @@ def unary(operator: str, operand: Value, span: Span) -> Value:
         if dtype_of(operand) != "bool" and not span.source.is_python and _follows_update(span):
             raise CompileError(
                 Code.NOT_BOOLEAN,
-                f"`!` needs a bool, this is {dtype_of(operand)}",
+                f"`!` needs a bool, but this is {dtype_of(operand)}",
                 span,
                 help="an operator such as `+=!` is one word: write its `!` once, and without a space",
             )
@@ -103,7 +103,7 @@ def integer(value: Value, where: str) -> Value:
         inner = value.expr if isinstance(value, Open) else value
         raise CompileError(
             Code.NOT_INTEGRAL,
-            f"{where} must be an integer, this is {dtype}",
+            f"{where} must be an integer, but this is {dtype}",
             value.span,
             help=f"a mask selects nothing by itself: guard with it, or cast it to 0 and 1, {_cast(value.span)}"
             if dtype == "bool"
@@ -166,7 +166,7 @@ def call(name: str, builtin: Builtin, arguments: list[Value], span: Span) -> Val
 
 
 def _accepted(operator: str, dtype: str, right: Value, span: Span) -> tuple[str, str]:
-    """The operator of the IR, and the type to which both operands are converted."""
+    """The operator of the IR, and the type both operands are converted to."""
     if operator in _ORDERED:
         ordered(dtype, f"`{operator}`", span)
     match operator:
@@ -178,7 +178,7 @@ def _accepted(operator: str, dtype: str, right: Value, span: Span) -> tuple[str,
         case "**":
             if not (types.is_integral(dtype) or dtype == "bool"):
                 return operator, dtype
-            # An integer to a power that may be negative is no integer.
+            # An integer to a power that may be negative is not an integer.
             counted = isinstance(right, Literal) and isinstance(right.value, int) and right.value >= 0
             return operator, ("int32" if dtype == "bool" else dtype) if counted else "float32"
         case "&" | "|" | "^":
@@ -199,7 +199,7 @@ def _accepted(operator: str, dtype: str, right: Value, span: Span) -> tuple[str,
 def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> CompileError:
     return CompileError(
         Code.WRONG_TYPE,
-        f"`{operator}` takes {accepted}, here is {dtype}",
+        f"`{operator}` takes {accepted}, but got {dtype}",
         span,
         help=f"write a power as {phrases.power(span)}: `^` is the exclusive or of bits"
         if operator == "^"
@@ -213,11 +213,11 @@ _PARTS: Final = "take a part of it first: `real(z)`, `imag(z)` or `abs(z)`"
 
 
 def _cast(span: Span) -> str:
-    """The conversion of what was written to an integer."""
+    """A conversion of the written expression to an integer."""
     text = phrases.written(span, "...")
     return f"`int32({text.removeprefix('(').removesuffix(')') if text.startswith('(') else text})`"
 
 
 def _follows_update(span: Span) -> bool:
-    """Whether the text before is an assignment that combines, ``+=`` or ``max=!``, whose ``!`` this may be."""
+    """Whether the text before is a combining assignment, ``+=`` or ``max=!``, whose ``!`` this may be."""
     return _UPDATE.search(span.source.line(span.line)[: span.column - 1]) is not None

@@ -1,4 +1,4 @@
-"""The tensors that a definition writes: their types, ranks and declared extents."""
+"""The tensors a definition writes: their types, ranks and declared extents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from .typed_expressions import scalar_type
 
 @dataclass(slots=True)
 class _Joined:
-    """The join over the right sides seen so far: of those with a type, and of those whose type is open."""
+    """The join over the right sides seen so far: of the typed ones, and of those of open type."""
 
     strong: str | None = None
     weak: list[Weak] = field(default_factory=list)
@@ -37,10 +37,10 @@ class _Joined:
 
 
 class Outputs:
-    """What is written, in order, and of which type.
+    """What is written, in order, and its type.
 
-    The type of an output is the join over all its statements, which may read it, or what reads it. So `assumed` are the
-    types found by the round before (none in the first), and `settled` says whether this round confirmed them.
+    The type of an output is the join over all its statements, which may read the output itself. So `assumed` are the
+    types found in the previous round (none in the first), and `settled` says whether this round confirmed them.
     """
 
     def __init__(self, environment: Environment, inputs: frozenset[str], assumed: Mapping[str, str]) -> None:
@@ -50,24 +50,24 @@ class Outputs:
         self.annotated: dict[str, ir.Tensor] = {}
         self.initial: dict[str, None] = {}
         self.found: dict[str, _Joined] = {}
-        # The types of what a loop reads before a statement writes it.
+        # The types of tensors that a loop reads before a statement writes them.
         self.expected: dict[str, str] = {}
         self._used: dict[str, str] = {}
         self._confirmed = True
 
     @property
     def settled(self) -> bool:
-        """Whether every type that this round used is what it found in the end."""
+        """Whether every type used in this round equals the one found at its end."""
         used = {**self._used, **self.expected}
         return self._confirmed and all(used[name] == joined.dtype for name, joined in self.found.items())
 
     @property
     def types(self) -> dict[str, str]:
-        """The types that this round found."""
+        """The types found in this round."""
         return {name: joined.dtype for name, joined in self.found.items()}
 
     def annotate(self, name: str, type: ast.TensorType, span: Span) -> None:
-        """Fixes type and extents of an output or a temporary, and declares the sizes that its dimensions name."""
+        """Fixes the type and extents of an output or a temporary, and declares the sizes in its dimensions."""
         dtype, shape = declared_type(type, self.environment)
         tensor = ir.Tensor(name, dtype, shape, span=span)
         known = self.environment.tensors if name in self.inputs else self.annotated
@@ -93,9 +93,9 @@ class Outputs:
             raise _already_a_size(name, span)
 
     def write(self, name: str, rank: int, value: Value | str, span: Span) -> ir.Tensor:
-        """The target of a statement whose result is `value` (or has that type), defined from here on.
+        """The target of a statement whose result is `value` (or has that type); it is defined from here on.
 
-        Raises TC0501 for another rank than before, TC0304 for a value that the annotated type cannot hold.
+        Raises TC0501 if the rank differs from before, TC0304 for a value that the annotated type cannot hold.
         """
         before = self.annotated.get(name) or self.environment.tensors.get(name)
         if before is not None:
@@ -119,7 +119,7 @@ class Outputs:
 
 
 def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, tuple[Size, ...]]:
-    """The scalar type and the sizes of a declared type; names among its dimensions become sizes.
+    """The scalar type and the sizes of a declared type; names in its dimensions become sizes.
 
     Raises TC0202 for a dimension that has a tensor's name.
     """
@@ -133,7 +133,7 @@ def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, 
                 Code.ALREADY_DEFINED,
                 f"`{dimension}` is a tensor, so it cannot be a size",
                 type.span,
-                help="name the size otherwise",
+                help="rename the size",
             )
         refuse_reserved(dimension, "a size", type.span)
         shape.append(environment.sizes.setdefault(dimension, Size.of(SizeVar(dimension))))
@@ -141,13 +141,13 @@ def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, 
 
 
 def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> None:
-    """Makes a parameter known. Raises TC0202 and TC0203 for names that are taken."""
+    """Adds a parameter. Raises TC0202 and TC0203 for names that are taken."""
     refuse_reserved(name, "a parameter", tensor.span)
     if name in environment.sizes:
         raise _already_a_size(name, tensor.span)
     if name in environment.tensors:
         raise CompileError(
-            Code.ALREADY_DEFINED, f"there are two parameters `{name}`", tensor.span, help="name one of them otherwise"
+            Code.ALREADY_DEFINED, f"there are two parameters `{name}`", tensor.span, help="rename one of them"
         )
     environment.tensors[name] = tensor
 
@@ -157,7 +157,7 @@ def _already_a_size(name: str, span: Span) -> CompileError:
         Code.ALREADY_DEFINED,
         f"`{name}` is a size, so it cannot be a tensor",
         span,
-        help="name the tensor otherwise",
+        help="rename the tensor",
     )
 
 

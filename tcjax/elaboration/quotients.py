@@ -1,4 +1,4 @@
-"""The trap of C's division: ``1/2 * x(i)`` rounds the quotient of two integers down before it becomes a float."""
+"""The trap of C's division: ``1/2 * x(i)`` rounds the integer quotient down before it becomes a float."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,7 +14,7 @@ _REDUCE: Final = frozenset(("sum", "prod", "min", "max"))
 
 
 def warn_of_quotients(operands: Sequence[tuple[ast.Expr, Value]], dtype: str, scope: Scope) -> None:
-    """Warns where operands that become values of this type are quotients of integers."""
+    """Warns of operands that are integer quotients and become values of this type."""
     if scope.is_quiet or not (types.is_float(dtype) or types.is_complex(dtype)):
         return
     for node, operand in operands:
@@ -24,7 +24,7 @@ def warn_of_quotients(operands: Sequence[tuple[ast.Expr, Value]], dtype: str, sc
 
 
 def quotients(node: ast.Expr, scope: Scope) -> Iterator[ast.Binary]:
-    """The divisions that decide an integer value, through lets and temporaries; exact ones of two numbers apart."""
+    """The divisions behind an integer value, through lets and temporaries, except exact ones of two numbers."""
     seen: set[int] = set()
     pending = [node]
     while pending:
@@ -56,7 +56,7 @@ def quotients(node: ast.Expr, scope: Scope) -> Iterator[ast.Binary]:
 
 
 def divided(text: str) -> str:
-    """A division of integers as one of floats: ``1.0/N`` for ``1/N``, ``1.0 * (i+1)/N`` for ``(i+1)/N``."""
+    """An integer division rewritten for floats: ``1.0/N`` for ``1/N``, ``1.0 * (i+1)/N`` for ``(i+1)/N``."""
     number = text.partition("/")[0].rstrip()
     return f"{number}.0{text[len(number) :]}" if number.isdecimal() else f"1.0 * {text}"
 

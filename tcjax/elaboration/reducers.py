@@ -1,4 +1,4 @@
-"""The names of reductions: those of the language, and those that `tcjax.monoid` registered in this process."""
+"""The names of reductions: the builtin ones, and those that `tcjax.monoid` registered in this process."""
 
 from ..ir import Monoid, Reducer
 
@@ -6,7 +6,7 @@ _registered: dict[str, Monoid] = {}
 
 
 def register(monoid: Monoid) -> None:
-    """Gives a reduction its name in programs that are elaborated from here on."""
+    """Makes a reduction available under its name in programs elaborated from now on."""
     _registered[monoid.name] = monoid
 
 

@@ -1,4 +1,4 @@
-"""What a name means: the sizes and tensors of a definition, the indices and lets of a statement."""
+"""The meaning of names: the sizes and tensors of a definition, the indices and lets of a statement."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from .reducers import is_builtin, registered
 from .signature import ForeignFunction
 from .spelling import counted, did_you_mean
 
-# tcjax's additions to TC's builtins, and Bessel's functions, whose names everybody gives to coordinates: a program that
-# has such a name for something of its own keeps it.
+# tcjax's additions to TC's builtins, and the Bessel functions, whose names are popular for coordinates: a program may
+# use these names for its own tensors.
 _ADDED: Final = (
     "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite logaddexp popcount real imag conj j0 j1 y0 y1"
 )
@@ -29,9 +29,9 @@ RESERVED: Final = frozenset(BUILTINS) - frozenset(_ADDED.split())
 class Environment:
     """What all statements of a definition see.
 
-    `tensors` are the parameters and what earlier statements defined, `written` the rank of everything that any
-    statement writes (None where a call decides it), `accumulate` the kernel's option; `warn` takes the code,
-    the message, the place and the help of a warning.
+    `tensors` are the parameters and the targets of earlier statements, `written` the rank of every target (None if a
+    call determines it), `accumulate` the kernel's option; `warn` takes the code, the message, the place and the help of
+    a warning.
     """
 
     written: Mapping[str, int | None]
@@ -41,13 +41,13 @@ class Environment:
     warn: Callable[[Code, str, Span, str], None] = lambda code, message, span, help: None
     sizes: dict[str, Size] = field(default_factory=dict)
     tensors: dict[str, ir.Tensor] = field(default_factory=dict)
-    # The integer divisions whose results a temporary without a declared type holds.
+    # The integer divisions whose results are stored in a temporary without a declared type.
     quotients: dict[str, tuple[ast.Binary, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """A let's value, how it is written, and the indices that mentioning it mentions."""
+    """A let: its value, its text, and the indices that it mentions."""
 
     value: Value
     node: ast.Expr
@@ -57,7 +57,7 @@ class Let:
 class Scope:
     """What the statement that writes `target` sees.
 
-    `mentioned` collects its indices in order of appearance, those of brackets apart.
+    `mentioned` collects its indices in order of appearance, except those of brackets.
     """
 
     def __init__(self, environment: Environment, target: str) -> None:
@@ -76,7 +76,7 @@ class Scope:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Integer divisions inside say what they mean."""
+        """Suppresses warnings of integer division inside."""
         before, self.is_quiet = self.is_quiet, True
         try:
             yield
@@ -85,7 +85,7 @@ class Scope:
 
     @contextmanager
     def reading(self, tensor: ir.Tensor) -> Iterator[None]:
-        """What is inside is a subscript of the tensor."""
+        """The code inside is a subscript of the tensor."""
         before, self.reads = self.reads, tensor
         try:
             with self.quiet():
@@ -94,7 +94,7 @@ class Scope:
             self.reads = before
 
     def fresh(self, name: str, span: Span) -> IndexVar:
-        """A new index of this name, told apart from those of the statement that have it already."""
+        """A new index of this name, distinct from others of the same name in the statement."""
         refuse_reserved(name, "an index", span)
         tag = self._tags.get(name, 0)
         self._tags[name] = tag + 1
@@ -110,19 +110,19 @@ class Scope:
         return found
 
     def refuse_taken(self, name: str, span: Span) -> None:
-        """Raises TC0307 where a let, a size or a tensor has the name that an index is to have."""
+        """Raises TC0307 if a let, a size or a tensor already has the index's name."""
         kind = self._kind_of_value(name)
         if kind is not None:
             raise CompileError(
                 Code.WRONG_KIND_OF_NAME,
                 f"`{name}` is {kind}, so it cannot be an index",
                 span,
-                help="name the index otherwise"
+                help="rename the index"
                 + (f"; its value is written {phrases.scalar_value(name, span)}" if self._is_scalar(name) else ""),
             )
 
     def name(self, node: ast.Name) -> "IndexVar | Let | Size | ir.Tensor | float":
-        """What a bare name stands for: brackets before lets before indices before sizes and tensors."""
+        """The meaning of a bare name: bracket indices before lets before indices before sizes and tensors."""
         name = node.id
         for bracket in reversed(self.brackets):
             if name in bracket:
@@ -145,7 +145,7 @@ class Scope:
         return index
 
     def tensor(self, name: str, span: Span) -> ir.Tensor:
-        """A tensor that is defined by now. Raises TC0201, TC0208 or TC0307."""
+        """A tensor that is already defined. Raises TC0201, TC0208 or TC0307."""
         environment = self.environment
         if name in environment.tensors:
             return environment.tensors[name]
@@ -167,7 +167,7 @@ class Scope:
         )
 
     def callee(self, node: ast.Apply) -> "ir.Tensor | Builtin | Literal['extremum', 'python', 'pad']":
-        """What ``name(...)`` applies, a function with the right number of arguments."""
+        """What ``name(...)`` applies: for a function, checks the number of arguments."""
         name, environment = node.function, self.environment
         if name in ("min", "max"):
             if len(node.arguments) < 2:
@@ -192,7 +192,7 @@ class Scope:
                     Code.WHOLE_TENSOR_AS_SCALAR,
                     f"`{name}` is a definition: it takes and gives whole tensors",
                     node.span,
-                    help=f"call it in a statement of its own, `T = {name}(...)`, and read "
+                    help=f"call it in a separate statement, `T = {name}(...)`, and read "
                     f"`{phrases.element('T', ['...'], node.span)}` here",
                 )
             if name == "pad":
@@ -204,7 +204,7 @@ class Scope:
         raise self._not_applicable(node)
 
     def names(self) -> Iterator[str]:
-        """Every name that a writer could have meant by a bare name."""
+        """Every name that the writer could have meant by a bare name."""
         yield from self.environment.sizes
         yield from self.environment.tensors
         yield from self.lets
@@ -231,7 +231,7 @@ class Scope:
             subscripts = ", ".join(filled(known, tensor.rank))
             raise CompileError(
                 Code.WHOLE_TENSOR_AS_SCALAR,
-                f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, here one element of it is needed",
+                f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, but one element of it is needed here",
                 node.span,
                 help=f"write its subscripts: `{phrases.element(tensor.name, [subscripts], node.span)}`",
             )
@@ -263,7 +263,7 @@ class Scope:
         if is_builtin(name) or registered(name):
             return CompileError(
                 Code.UNDEFINED_NAME,
-                f"`{name}` is a reduction, and names in square brackets what it runs over",
+                f"`{name}` is a reduction: name its indices in square brackets",
                 span.part(name),
                 help=f"write `{name}[{self._over(node)}]{_reduced(span.text.removeprefix(name))}`",
             )
@@ -278,7 +278,7 @@ class Scope:
         )
 
     def _over(self, node: ast.Apply) -> str:
-        """The index that a reduction without brackets probably runs over: the first that is used in it alone."""
+        """The likely index of a reduction without brackets: the first one used only in it."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in self.indices and self._kind_of_value(part.id) is None:
                 return part.id
@@ -286,12 +286,12 @@ class Scope:
 
 
 def _reduced(text: str) -> str:
-    """What a reduction was given, as it was written if that is short and whole."""
+    """The argument of a reduction, as written if that is short and complete."""
     return text.strip() if 0 < len(text) <= 60 and text.count("(") == text.count(")") else "(...)"
 
 
 def local_shape(name: str, rank: int) -> tuple[Size, ...]:
-    """The sizes of a tensor that nobody named."""
+    """The sizes of a tensor without named sizes."""
     return tuple([Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)])
 
 
@@ -302,7 +302,7 @@ def refuse_reserved(name: str, what: str, span: Span) -> None:
             Code.RESERVED_NAME,
             f"`{name}` is a builtin function and cannot be {what}",
             span,
-            help=f"call it `{name}_` or otherwise",
+            help=f"call it `{name}_`, or choose another name",
         )
 
 
@@ -324,14 +324,14 @@ def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
 
 
 def _example(tensor: ir.Tensor, span: Span) -> str:
-    """``A(i, j)``, by the subscripts that stand there, as far as there are any."""
+    """``A(i, j)``, with the subscripts written there, as far as they go."""
     given = re.fullmatch(r"\w+[(\[]([^()\[\]]*)[)\]]", span.text.strip())
     known = [part.strip() for part in given[1].split(",") if part.strip()] if given else []
     return f"`{phrases.element(tensor.name, filled(known[: tensor.rank], tensor.rank), span)}`"
 
 
 def filled(known: Sequence[str], rank: int) -> list[str]:
-    """As many subscripts as a tensor has dimensions: the known ones, and letters that most programs use."""
+    """As many subscripts as the tensor has dimensions: the known ones, then customary letters."""
     taken = set(re.findall(r"\w+", " ".join(known)))
     letters = [letter for letter in "ijklmnpq" if letter not in taken]
     return [*known, *letters[: rank - len(known)]] if rank - len(known) <= len(letters) else ["..."]
@@ -343,7 +343,7 @@ def _no_whole_subscript(node: ast.Apply, tensor: ir.Tensor | None) -> CompileErr
     read = "A" if tensor is None or tensor.rank != 1 else tensor.name
     return CompileError(
         Code.WRONG_KIND_OF_NAME,
-        f"`{name}` brings a whole subscript into its dimension, and this is no whole subscript",
+        f"`{name}` applies to a whole subscript, and this is only part of one",
         span.part(name),
         help=f"write it around all of a subscript: `{phrases.element(read, [f'{name}({inner})'], span)}`",
     )

@@ -1,4 +1,4 @@
-"""What elaboration is told from outside: the types of arguments, and of Python functions' results."""
+"""What elaboration must be told: the types of arguments, and of the results of Python functions."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,27 +15,27 @@ class Argument:
 
 
 class ForeignFunction(Protocol):
-    """A Python function from ``fns``, as far as types go."""
+    """The types of a Python function from ``fns``."""
 
     def scalar(self, dtypes: tuple[str, ...]) -> str:
-        """The type of the result, applied to scalars of these types."""
+        """The type of the result for scalars of these types."""
         ...
 
     def whole(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-        """The types and ranks of the results, applied to whole tensors."""
+        """The types and ranks of the results for whole tensors."""
         ...
 
 
 class CellFunction(Protocol):
-    """A Python function from ``fns``, as far as types and shapes go."""
+    """The types and shapes of a Python function from ``fns``."""
 
     def results(self, arguments: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
-        """The shape and type of every result, applied to cells of these shapes and types."""
+        """The shape and type of every result for cells of these shapes and types."""
         ...
 
 
 class ValueNeeded(Exception):
-    """The value of a parameter decides a shape: it has to be known while the program is elaborated."""
+    """The value of a parameter determines a shape: it must be known during elaboration."""
 
     def __init__(self, name: str, span: Span) -> None:
         super().__init__(name)

@@ -1,12 +1,12 @@
-"""Words for messages: the name that a writer probably meant, and how many there are."""
+"""Wording of messages: the name that was probably meant, and counts."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that is spelt most like `name`, None if none is close."""
-    # Matching takes time quadratic in the length, and nobody misspells a name of a hundred letters.
+    """The candidate spelt most like `name`; None if none is close."""
+    # Matching takes quadratic time in the length, and nobody misspells a name of a hundred letters.
     if len(name) > 60:
         return None
     known = dict.fromkeys(c for c in candidates if c != name and len(c) <= 60)

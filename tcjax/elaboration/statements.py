@@ -1,4 +1,4 @@
-"""One statement: its left side, its clauses, its right side, and the reduction that they imply."""
+"""Elaborates one statement: its left side, its clauses, its right side, and the implied reduction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ from .typed_expressions import (
     warn_of_parity,
 )
 
-# What may stand before `=`; the r-th smallest needs an index for r, so it is only an inline reduction.
+# What may come before `=`; the r-th smallest needs an index for r, so it exists only as an inline reduction.
 _REDUCERS: Final = {
     "+": Reducer.SUM,
     "*": Reducer.PRODUCT,
@@ -45,7 +45,7 @@ _ASSIGNED: Final = tuple([f"{name}=" for name in _REDUCERS])
 
 
 def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
-    """The statement, typed; its target counts as defined from here on."""
+    """The typed statement; its target is defined from here on."""
     outputs.refuse(node.target, node.span.part(node.target))
     warn = outputs.environment.warn
     for message, span, help in chained_comparisons(node):
@@ -95,7 +95,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         _heed_quotients(node, result, statement.target, scope, outputs)
         return statement
     if reducer is Reducer.SUM:
-        # A `for` of Python says plainly that everything is added for each of its values.
+        # A Python `for` makes it clear that everything is added for each of its values.
         said = {
             clause.index for clause in node.where if isinstance(clause, ast.RangeClause) and node.span.source.is_python
         }
@@ -118,7 +118,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
 
 
 def _are_rows(reduction: Sequence[IndexVar], indices: Sequence[Affine], ranges: Mapping[IndexVar, ir.Range]) -> bool:
-    """Whether each of these indices counts the rows that a ragged range makes of an index on the left."""
+    """Whether each of these indices numbers the rows of a ragged range over an index on the left."""
     left = {index.bare for index in indices}
     cut = (given for index, given in ranges.items() if given.is_ragged and index in left)
     return frozenset(reduction) <= frozenset().union(*(given.lo.variables & given.hi.variables for given in cut))
@@ -132,9 +132,9 @@ def _by_rows(
     domain: ir.Domain,
     outputs: Outputs,
 ) -> ir.Accumulate:
-    """``w(p) = e where p in ptr(i):ptr(i+1)``: the value of the row that has `p`, the sum of those where several have.
+    """``w(p) = e where p in ptr(i):ptr(i+1)``: the value for the row that contains `p`, summed if several do.
 
-    Raises TC0703 for a tensor that has elements, of which those in no row would have to stay.
+    Raises TC0703 for a tensor that already has elements, since those in no row would have to stay.
     """
     if node.target in outputs.environment.tensors:
         raise CompileError(
@@ -150,7 +150,7 @@ def _by_rows(
 
 
 def _heed_quotients(node: ast.Assign, result: Value, target: ir.Tensor, scope: Scope, outputs: Outputs) -> None:
-    """Warns of integer divisions that the target makes floats of; remembers those that a temporary holds."""
+    """Warns of integer divisions that the target converts to floats; records those stored in a temporary."""
     warn_of_quotients(((node.value, result),), target.dtype, scope)
     if types.is_integral(target.dtype) and node.target not in outputs.annotated:
         found = tuple(quotients(node.value, scope))
@@ -175,7 +175,7 @@ class _Clauses:
         self.measure: Measure | None = None
 
     def read(self, clause: ast.Clause) -> None:
-        """Adds a clause. Indices that it is the first to mention exist from here on."""
+        """Adds a clause. Indices first mentioned in it exist from here on."""
         scope = self.scope
         scope.mentioned = {}
         match clause:
@@ -185,7 +185,7 @@ class _Clauses:
                     self.loops[index] = None
                 elif index in self.loops:
                     raise _taken_by_loop(name, clause.span)
-                # Of two ranges for one index the last counts.
+                # If an index has two ranges, the last one counts.
                 self.ranges.pop(index, None)
                 self.ranges[index] = ir.Range(index, *interval(Cut(name, lo, hi, self.body), scope), span=clause.span)
                 self.bounding.update(scope.mentioned)
@@ -209,7 +209,7 @@ class _Clauses:
                 assert_never(clause)
 
     def guard_by_ragged_ranges(self) -> None:
-        """A ragged range says which points count, as a guard does: its indices run."""
+        """A ragged range limits the points, as a guard does: its indices run."""
         for index, given in self.ranges.items():
             if given.is_ragged:
                 ends = given.lo.variables | given.hi.variables
@@ -225,14 +225,14 @@ class _Clauses:
                 Code.ALREADY_DEFINED,
                 f"`{name}` is already {kind} of this statement",
                 clause.span,
-                help="name the let otherwise; to compute a subscript on the left, write it there: "
+                help="rename the let; to compute a subscript on the left, write it there: "
                 f"`{phrases.element('O', ['2*i'], clause.span)} = ...`",
             )
         result = value(expr, scope)
         if name in scope.indices:
             raise CompileError(
                 Code.ALREADY_DEFINED,
-                f"`{name}` is defined by itself",
+                f"`{name}` is defined in terms of itself",
                 clause.span,
                 help="a let may use indices, sizes, tensors and the lets before it",
             )
@@ -242,7 +242,7 @@ class _Clauses:
         scope.lets[name] = Let(result, expr, tuple(scope.mentioned))
 
     def check_size(self, expr: ir.Expr, span: Span) -> None:
-        """Raises TC0103 where lets have made the expression too large."""
+        """Raises TC0103 if lets have made the expression too large."""
         if self.measure is not None:
             self.measure.check(expr, span)
 
@@ -269,7 +269,7 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
             Code.WRONG_KIND_OF_NAME,
             f"`{target}` is the tensor that is written, so it cannot be an index",
             index.span,
-            help="name the index otherwise",
+            help="rename the index",
         )
     scope.index(index.id, index.span)
 
@@ -304,7 +304,7 @@ def _define(
     unique: Mapping[Affine, Span],
     outputs: Outputs,
 ) -> ir.Define:
-    """The definition. Raises TC0704 where data tell points where to write, and nobody promises that no two meet."""
+    """The definition. Raises TC0704 if data decides the target elements and nothing promises that they are distinct."""
     for number, index in enumerate(indices):
         if index.is_data and index.variables and index not in unique:
             assert node.indices is not None
@@ -344,8 +344,8 @@ def _accumulate(
         outputs.initial[node.target] = None
         fresh = phrases.update(node.reducer or "", node.span)
         if isinstance(reducer, Reducer) and not reducer.continues:
-            # What was there before takes no part in a position or a mean.
-            told = f"an element at which no point takes part keeps the `{node.target}` of the call"
+            # The old value takes no part in a position or a mean.
+            told = f"an element that no point writes keeps its value in the `{node.target}` of the call"
         else:
             told = f"unless `{node.target}` is passed to the call, it starts from the identity"
         message = f"reduction without initialisation: {told}"
@@ -358,19 +358,19 @@ def _accumulate(
     else:
         wanted = target.dtype if kind == own else own
         body = settle(result, wanted) if isinstance(result, (Literal, Open)) else result
-        # It goes on from the target's elements, so it must hold them too.
+        # The target must hold the elements it continues from, too.
         running = types.join(body.dtype, target.dtype) if kind == own else body.dtype
         accumulate = accumulation_type(reducer, running, option)
     return ir.Accumulate(target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span)
 
 
 def _is_parity(node: ast.Expr) -> bool:
-    """Whether this is what Python's ``^=`` reads as: two negations, which keep integers out."""
+    """Whether this came from Python's ``^=``: two negations, which exclude integers."""
     return isinstance(node, ast.Unary) and node.operator == "!" and isinstance(node.operand, ast.Unary)
 
 
 def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
-    """The arguments after ``<=>`` name tensors and indices that exist; what they say is ignored."""
+    """Checks that the arguments after ``<=>`` name existing tensors and indices; otherwise they are ignored."""
     known = dict(scope.indices)
     for argument in node.arguments:
         if isinstance(argument, ast.Name) and argument.id in scope.environment.tensors:
@@ -391,7 +391,7 @@ def _taken_by_loop(name: str, span: Span) -> CompileError:
         Code.ALREADY_DEFINED,
         f"`{name}` is the index of a `for` around this: it has one value here",
         span,
-        help="name the index of the range otherwise, or leave the range out",
+        help="rename the index of the range, or leave the range out",
     )
 
 
@@ -399,7 +399,7 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
     otherwise = f"use `{index.name}` in the right side, on the left or in a guard, or leave the clause out"
     ends = [end for clause in node.where if isinstance(clause, ast.RangeClause) for end in (clause.lo, clause.hi)]
     if any(isinstance(end, ast.Name) and end.id == index.name for end in ends):
-        # Most often a size that is spelt otherwise.
+        # Most often a misspelt size.
         sizes = ", ".join(f"`{name}`" for name in scope.environment.sizes) or "there are none"
         otherwise = f"write a size of a parameter: {sizes}"
     return CompileError(
@@ -428,7 +428,7 @@ def _promises_nothing(node: ast.Assign, promised: Affine, span: Span, indices: t
     meant = f"promise it of a subscript of `{node.target}`, " + phrases.promised(data[0], span) if data else ""
     return CompileError(
         Code.ONLY_IN_CLAUSES,
-        f"no subscript on the left is `{promised}`, so that it promises nothing",
+        f"no subscript on the left is `{promised}`, so the promise has no effect",
         span,
         help=meant or "leave the clause out",
     )
@@ -448,7 +448,7 @@ def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: S
     if let is not None:
         return CompileError(
             Code.MISSING_REDUCTION,
-            f"the `{index.name}` of the let `{let.name}` is not that of the brackets: a let stands outside of them",
+            f"the `{index.name}` of the let `{let.name}` is not the one in the brackets: a let is outside them",
             place,
             help=f"write its value where it is used, `{let.value.span.text.strip() or '...'}` for `{let.name}`, "
             "and leave the let out",
@@ -457,7 +457,7 @@ def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: S
     guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
     if candidate is None and not is_subscript(index.name, node.value):
         declared = phrases.typed("float", (), index.name, place)
-        guess = f"if `{index.name}` is no index but a number, make it a parameter: {declared}, or a constant: "
+        guess = f"if `{index.name}` is a number, not an index, make it a parameter: {declared}, or a constant: "
         guess += f"consts={{{index.name!r}: 2}}. Otherwise "
     elif not node.indices and len(reduction) == 1 and node.where == ():
         left = phrases.element(node.target, reduction, place)
@@ -481,5 +481,5 @@ def _let_outside(node: ast.Assign, index: str) -> ast.LetClause | None:
 
 
 def _plain(node: ast.Assign) -> list[str]:
-    """The indices of the left side as a message can show them."""
+    """The indices of the left side, for a message."""
     return [index.id if isinstance(index, ast.Name) else "..." for index in node.indices or ()]

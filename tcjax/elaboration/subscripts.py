@@ -1,4 +1,4 @@
-"""Integer expressions as subscripts: affine as far as they are, data from there on."""
+"""Integer expressions as subscripts: affine as far as possible, data where not."""
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
@@ -7,7 +7,7 @@ from ..symbolic import Affine, Clamp, Size, clamp, maximum, minimum
 from .literals import Value, settled
 from .operators import integer
 
-# A product of sums of sizes has as many terms as both have together: (N+M)*(N+M)*... must end somewhere.
+# A product of sums of sizes can grow exponentially, (N+M)*(N+M)*..., so it must be limited.
 _MAX_TERMS = 200
 
 
@@ -17,7 +17,7 @@ def subscript(value: Value, what: str) -> Affine:
 
 
 def affine(expr: ir.Expr) -> Affine:
-    """An integer expression as an affine one; what is not affine becomes an `ir.Data` atom."""
+    """An integer expression as an affine one; non-affine parts become `ir.Data` atoms."""
     match expr:
         case ir.Index(variable):
             return Affine.of(variable)
@@ -52,9 +52,9 @@ def affine(expr: ir.Expr) -> Affine:
 
 
 def with_caches(index: Affine) -> Affine:
-    """The same subscript, with everything that it caches computed.
+    """The same subscript, with all its cached properties computed.
 
-    Innermost first: to hash a tower of nested reads or floors at once would recurse through all of it.
+    Innermost first: hashing a tower of nested reads or floors at once would recurse deeply.
     """
     if not index.is_linear:
         _ = hash(index), index.variables, str(index)
@@ -77,7 +77,7 @@ def _product(left: Affine, right: Affine, expr: ir.Expr) -> Affine:
             Code.TOO_DEEP,
             "this product of sizes has too many terms",
             expr.span,
-            help="compute it in a statement of its own, and read that",
+            help="compute it in a separate statement, and read that",
         )
     return other.scale(factor)
 

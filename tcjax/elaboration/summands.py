@@ -13,7 +13,7 @@ _LOOSE = (ast.Conditional, ast.Binary)
 def uneven_sum(
     node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[str, Let]
 ) -> tuple[str, Span, str] | None:
-    """Message, place and help if a summand of the right side leaves out a reduction index that another one has."""
+    """Message, place and help if a summand of the right side lacks a reduction index that another one has."""
     if not isinstance(node.value, ast.Binary) or node.value.operator not in ("+", "-") or not reduction:
         return None
     summands = _summands(node.value)
@@ -40,7 +40,7 @@ def uneven_sum(
 
 
 def mentions(node: ast.Expr, reduction: Collection[IndexVar], lets: Mapping[str, Let]) -> set[IndexVar]:
-    """The reduction indices that an expression mentions, through lets too, those of its own brackets apart."""
+    """The reduction indices that an expression mentions, also through lets, except those of its own brackets."""
     by_name = {index.name: index for index in reduction}
     found: set[IndexVar] = set()
     pending: list[tuple[ast.Expr, frozenset[str]]] = [(node, frozenset())]
@@ -61,7 +61,7 @@ def mentions(node: ast.Expr, reduction: Collection[IndexVar], lets: Mapping[str,
 
 
 def is_subscript(name: str, node: ast.Expr) -> bool:
-    """Whether the name stands inside the brackets of something that is read or called below."""
+    """Whether the name occurs inside the brackets of a read or call below."""
     pending = [(node, False)]
     while pending:
         current, inside = pending.pop()
@@ -88,5 +88,5 @@ def _summands(node: ast.Expr) -> list[tuple[str, ast.Expr]]:
 
 
 def _text(span: Span) -> str:
-    """What was written there; of several lines the first."""
+    """The text written there; if it has several lines, the first."""
     return span.text.strip() or "..."

@@ -1,4 +1,4 @@
-"""Expressions: names resolved, types joined, subscripts affine."""
+"""Elaborates expressions: names resolved, types joined, subscripts affine."""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -84,7 +84,7 @@ def value(node: ast.Expr, scope: Scope) -> Value:
 
 
 def interval(cut: Cut, scope: Scope) -> tuple[Affine, Affine]:
-    """The ends of a range, of a ragged one with what they read. Raises TC0403 for what is not affine otherwise."""
+    """The ends of a range; a ragged one may read tensors. Raises TC0403 for other ends that are not affine."""
     return _end(cut.lo, cut, scope), _end(cut.hi, cut, scope)
 
 
@@ -130,7 +130,7 @@ def warn_of_parity(operator: str, body: Span, span: Span, environment: Environme
 
 
 def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
-    """What a reduction combines: checked, and floating where the result always is."""
+    """The body of a reduction: checked, and floating-point if the result always is."""
     dtype = dtype_of(body)
     if reducer.takes_bool:
         return operators.condition(body, f"`{reducer.value}`")
@@ -141,12 +141,12 @@ def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
 
 
 def converted(value: Value, dtype: str) -> Value:
-    """A value that becomes one of a type that it joins to; integers become floats whose type is open."""
+    """A value converted to a type to which it joins; integers become floats of open type."""
     return combined((value,), dtype, lambda parts, _: parts[0])
 
 
 def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None) -> str:
-    """The type in which a reduction of values of a type runs; `option` is the kernel's ``accumulate=``."""
+    """The type in which values are accumulated; `option` is the kernel's ``accumulate=``."""
     if not reducer.is_rounded:
         return dtype
     if option is not None and _class_of(option) == _class_of(dtype):
@@ -157,12 +157,12 @@ def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None)
 def reduction(
     reducer: Reducer | Monoid, body: Value, option: str | None, build: Callable[[str, ir.Expr, str], ir.Expr]
 ) -> Value:
-    """What `build` makes of the type in which a reduction runs, of its body, and of the type of its result."""
+    """What `build` makes of the accumulation type, the body, and the type of the result."""
     own = dtype_of(body)
     accumulate = accumulation_type(reducer, own, option)
     result = reducer.result(own, accumulate)
     if result != own:
-        # A position, or what a monoid makes of its state, has a type of its own.
+        # A position, or the result of a monoid's state, has its own type.
         body = settled(body)
     is_given = option == own and reducer.is_rounded
 
@@ -187,7 +187,7 @@ def scalar_type(name: str, span: Span) -> str:
 
 
 def check_ends(ranges: dict[IndexVar, ir.Range]) -> None:
-    """Raises TC0403 where the ends of ranges depend on each other in a circle."""
+    """Raises TC0403 for ranges whose ends depend on each other cyclically."""
     pending = {index: given.lo.variables | given.hi.variables for index, given in ranges.items()}
     while pending:
         free = [index for index, used in pending.items() if not used & pending.keys()]
@@ -274,7 +274,7 @@ def _reduction(node: ast.Reduction, scope: Scope) -> Value:
         if bound_index.index in bracket:
             raise CompileError(
                 Code.ALREADY_DEFINED,
-                f"`{bound_index.index}` stands twice in these brackets",
+                f"`{bound_index.index}` appears twice in these brackets",
                 bound_index.span,
                 help="name each index once",
             )
@@ -328,7 +328,7 @@ def _reducer(node: ast.Reduction) -> Reducer | Monoid:
     if len(node.arguments) != count:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{node.reducer}[...]` takes {counted(count, 'value')}, given are {len(node.arguments)}",
+            f"`{node.reducer}[...]` takes {counted(count, 'value')}, but got {len(node.arguments)}",
             node.span,
             help=f"write `{form}`",
         )

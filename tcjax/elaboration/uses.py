@@ -1,4 +1,4 @@
-"""What can be read off a definition before any type is known: its parameters, and the ranks of its tensors."""
+"""Parameters of a definition and ranks of its tensors, found before any type is known."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ Role = Literal["value", "subscript", "condition"]
 class Use:
     """A name in an expression.
 
-    `kind` says how it is written: ``A(i, j)`` (`rank` 2), ``a`` alone, ``A.1``, or as an argument of a call on tensors.
-    `role` says what its value is for, and with it the type to expect; `statement` counts from 0. It is `inside` where a
-    subscript or an end of a range has it, however deep.
+    `kind` says how it is written: ``A(i, j)`` (`rank` 2), ``a`` alone, ``A.1``, or as an argument of a whole-tensor
+    call. `role` says what its value is used for, and so which type to expect; `statement` counts from 0. It is `inside`
+    if it occurs in a subscript or an end of a range, at any depth.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Use:
 def needs_signature(
     definition: ast.Definition, program: ast.Program | None = None, functions: Collection[str] = ()
 ) -> bool:
-    """Whether only a call can say which types the definition has.
+    """Whether only a call determines the types of the definition.
 
-    So it is if a parameter is not declared, or if the definition, or one of `program` that it calls, calls one of the
-    Python `functions`. (`batches` tells of those whose ranks only a call can say.)
+    True if a parameter is not declared, or if the definition, or one of `program` that it calls, calls one of the
+    Python `functions`. (`batches` finds those whose ranks only a call determines.)
     """
     if definition.parameters is None or any(parameter.type is None for parameter in definition.parameters):
         return True
@@ -47,7 +47,7 @@ def needs_signature(
 
 
 def calls_python(definition: ast.Definition, program: ast.Program | None, functions: Collection[str]) -> bool:
-    """Whether the definition, or one that it calls, calls one of the Python `functions`."""
+    """Whether the definition, or one it calls, calls one of the Python `functions`."""
     if not functions:
         return False
     definitions = {d.name: d for d in reversed(program.definitions)} if program is not None else {}
@@ -63,17 +63,17 @@ def calls_python(definition: ast.Definition, program: ast.Program | None, functi
 
 
 def parameters(definition: ast.Definition, functions: Collection[str] = ()) -> tuple[ast.Parameter, ...]:
-    """The parameters as declared; of a text without ``def``, what it reads like a tensor and never writes."""
+    """The declared parameters; for a text without ``def``, the names that are read like tensors and never written."""
     found = completed(definition, functions).parameters
     assert found is not None
     return found
 
 
 def completed(definition: ast.Definition, functions: Collection[str] = ()) -> ast.Definition:
-    """A text without ``def`` with the parameters and returns that its statements imply; others as they are.
+    """A text without ``def``, with the parameters and returns implied by its statements; others are returned unchanged.
 
-    Parameters: the names that are read with subscripts, asked for a size or passed whole, and never written, in order
-    of first appearance. Returns: what is written and not read by a later statement, and what the last one writes.
+    Parameters are the names that are read with subscripts, asked for a size or passed whole, and never written, in
+    order of first appearance. Returns are the targets that no later statement reads, and those of the last statement.
     """
     if definition.parameters is not None:
         return definition
@@ -107,7 +107,7 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
 def _refuse_unknown_values(
     implied: ast.Definition, definition: ast.Definition, functions: Collection[str], tensors: Collection[str]
 ) -> None:
-    """Raises TC0201 for a name of a text without ``def`` that is no tensor, and that no subscript makes an index."""
+    """Raises TC0201 for a name in a text without ``def`` that is neither a tensor nor used as an index."""
     indices = [_indices(statement) for statement in definition.leaves]
     everything = list(uses(definition, functions))
     for use in everything:
@@ -150,8 +150,8 @@ def _unknown_value(use: Use, definition: ast.Definition, head: str, tensors: Seq
 def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool = True) -> CompileError | None:
     """TC0201 for an input of a text without ``def`` that was meant as a function: ``y(i) = sqt(x(i))``.
 
-    None where none looks like one; a misspelt one is a `guess`. Such a text may read a table at what another one says,
-    so this is only told where something else is wrong too.
+    None if none looks like one; a misspelt one is a `guess`. Such a text may validly read a table at a tensor's values,
+    so this is reported only if something else is wrong too.
     """
     inputs = {p.span: p.name for p in definition.parameters or () if p.type is None}
     subscripts = {argument.span for node in _applied(definition) for argument in node.arguments}
@@ -171,7 +171,7 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
             separator = " " if help.endswith("?") else ". "
             return CompileError(
                 Code.UNDEFINED_NAME,
-                f"there is no function `{name}`, so that the text takes it for an input",
+                f"there is no function `{name}`, so the text treats it as an input",
                 node.span.part(name),
                 help=f"{help}{separator}Otherwise {otherwise}",
             )
@@ -185,9 +185,9 @@ def _applied(definition: ast.Definition) -> Iterator[ast.Apply]:
 
 
 def _indices(statement: ast.Leaf) -> set[str]:
-    """The names that a statement makes indices: those on the left, of ranges, and of the brackets of reductions.
+    """The names that a statement makes indices: those on the left, of ranges, and in the brackets of reductions.
 
-    (A name of brackets means nothing outside of them, which elaboration tells.)
+    (A bracket index has no meaning outside its brackets, which elaboration reports.)
     """
     match statement:
         case ast.Assign(value=value, indices=indices, where=where):
@@ -202,10 +202,10 @@ def _indices(statement: ast.Leaf) -> set[str]:
 
 
 def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ()) -> dict[str, int]:
-    """The rank of each undeclared parameter, from the number of its subscripts; 0 where it stands alone.
+    """The rank of each undeclared parameter, from the number of its subscripts; 0 if it has none.
 
-    Left out are those whose rank only a call can tell: whole-tensor arguments, and what is only asked for a size.
-    Raises TC0501 for conflicting uses, TC0505 for a parameter without any.
+    Omits those whose rank only a call determines: whole-tensor arguments, and those only asked for a size. Raises
+    TC0501 for conflicting uses, TC0505 for a parameter that is never used.
     """
     definition = completed(definition, functions)
     undeclared = {p.name: p.span for p in definition.parameters or () if p.type is None}
@@ -250,9 +250,9 @@ def targets(statement: ast.Leaf) -> tuple[str, ...]:
 
 
 def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterator[Use]:
-    """The names that the statements read, left to right, sizes on the left last; builtins and `functions` apart."""
+    """The names that the statements read, left to right, sizes on the left last; without builtins and `functions`."""
     tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
-    # Without a parameter list everything that is applied is a tensor, unless it is a function.
+    # Without a parameter list, every applied name is a tensor, unless it is a function.
     others = None if definition.parameters is None else tensors
     for number, statement in enumerate(definition.leaves):
         for node, role, whole, hidden in _expressions(statement, functions, others):
@@ -263,7 +263,9 @@ Part = tuple[ast.Expr, Role, bool, frozenset[str]]
 
 
 def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Collection[str] | None) -> Iterator[Part]:
-    """The expressions of a statement: what each is for, whether its names are whole tensors, which names are lets."""
+    """The expressions of a statement, each with its role, whether its names are whole tensors, and which names are
+    lets.
+    """
     match statement:
         case ast.Declare():
             return
@@ -307,7 +309,7 @@ def _reads(index: ast.Expr) -> bool:
 
 
 def _is_call(node: ast.Assign, value: ast.Apply, functions: Collection[str], tensors: Collection[str] | None) -> bool:
-    """Whether ``O = f(A)`` is a whole-tensor call, as far as names can tell."""
+    """Whether ``O = f(A)`` is a whole-tensor call, judging by names."""
     if node.reducer is not None or node.indices:
         return False
     if value.function in functions:
@@ -360,7 +362,7 @@ def _uses_in(
 
 
 def _goes_beyond(node: ast.Apply, inside: bool) -> bool:
-    """Whether this is ``wrap(e)`` or another boundary inside of a subscript, or ``pad`` around a read."""
+    """Whether this is ``wrap(e)`` or another boundary inside a subscript, or ``pad`` around a read."""
     match node:
         case ast.Apply(subscript=True):
             return False
@@ -375,7 +377,7 @@ def _is_builtin(name: str) -> bool:
 
 
 def _called(definition: ast.Definition) -> Iterator[str]:
-    """Every name that the definition applies and that is no tensor of its own."""
+    """Every name that the definition applies and that is not one of its own tensors."""
     tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
     for statement in definition.leaves:
         match statement:

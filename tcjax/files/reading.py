@@ -1,4 +1,4 @@
-"""Regular files, open for reading: no pipes that wait for a writer, no endless devices."""
+"""Regular files, open for reading: no pipes that would wait for a writer, no endless devices."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
-# A pipe that nobody writes to would keep `open` waiting.
+# A pipe without a writer would block `open`.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from .reading import check_regular
 
-# With O_EXCL nothing that stands there is opened, no link to another file either.
+# O_EXCL never opens an existing file, nor follows an existing link.
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _BYTES: Final = 8
 _TEMPORARY: Final = re.compile(rf"\.[0-9a-f]{{{2 * _BYTES}}}\.tmp")

@@ -1,4 +1,4 @@
-"""Colours for TC and SaC wherever Pygments colours code; only Pygments imports this, through its entry points."""
+"""Colours for TC and SaC wherever Pygments is used; only Pygments imports this, through its entry points."""
 
 from .lexers import SacLexer, TensorComprehensionLexer
 

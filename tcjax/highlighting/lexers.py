@@ -1,4 +1,4 @@
-"""Lexers for Pygments. They colour; what is right the readers of `syntax` say."""
+"""Lexers for Pygments. They only colour; the readers in `syntax` decide what is valid."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ _NUMBERS = [
     (r"0[xX][0-9a-fA-F]+", Number.Hex),
     (r"(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[A-Za-z]*", Number.Float),
     (r"[0-9]+[eE][+-]?[0-9]+[A-Za-z]*", Number.Float),
-    # With a type behind it in SaC, an `i` in TC.
+    # With a type suffix in SaC, with an `i` in TC.
     (r"[0-9]+[A-Za-z]*", Number.Integer),
 ]
 
@@ -39,7 +39,7 @@ class TensorComprehensionLexer(RegexLexer):
             (rf"(def)(\s+)({NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
             (words(("where", "in", "exists", "for"), prefix=r"\b", suffix=r"\b"), Keyword),
             (words(("and", "or", "not"), prefix=r"\b", suffix=r"\b"), Operator.Word),
-            # `max=!` and the other reductions of whole statements; `any =` is the name of a tensor.
+            # `max=!` and the other reductions of whole statements; `any =` defines a tensor of that name.
             (rf"({'|'.join(REDUCERS)})(=!?)(?![=<])", bygroups(Name.Builtin, Operator)),
             (rf"({NAME})(=!)(?![=])", bygroups(Name.Builtin, Operator)),
             (rf"({NAME})(?=\[)", Name.Builtin),

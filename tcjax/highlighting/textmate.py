@@ -16,7 +16,7 @@ def _words(words: Iterable[str]) -> str:
 
 
 def _grammar(name: str, scope: str, suffix: str, patterns: list[dict[str, Any]]) -> dict[str, Any]:
-    """A grammar whose scopes end with the language, as TextMate's conventions have it."""
+    """A grammar whose scopes end with the language, by TextMate's conventions."""
 
     def scoped(pattern: dict[str, Any]) -> dict[str, Any]:
         named = {**pattern}

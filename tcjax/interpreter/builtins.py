@@ -1,4 +1,4 @@
-"""The functions of `ir.builtins` on NumPy scalars, with CUDA's meanings."""
+"""The functions of `ir.builtins` on NumPy scalars, with CUDA's semantics."""
 
 import math
 from collections.abc import Callable
@@ -17,8 +17,8 @@ Scalar = Callable[..., Value]
 def builtin(name: str, argument: str, result: str) -> Scalar:
     """The function on arguments of type `argument`, giving a `result`.
 
-    Floats go through float64 and are rounded once, at the end; what depends on the type itself (``nextafter``,
-    ``popcount``) stays in it.
+    Floats are computed in float64 and rounded once, at the end; functions that depend on the type itself
+    (``nextafter``, ``popcount``) stay in it.
     """
     if name in _IN_OWN_TYPE:
         apply, convert = _IN_OWN_TYPE[name](argument), dtype_of(result).type
@@ -85,7 +85,7 @@ def _cospi(x: Value) -> Value:
 
 
 def _quarter_turns(x: Value) -> tuple[int, Value]:
-    """``pi*x`` as a number of quarter turns and what is left of it, so that whole and half `x` are exact."""
+    """``pi*x`` as a number of quarter turns and the remainder, so that whole and half `x` are exact."""
     if not np.isfinite(x):
         return 0, np.float64(np.nan)
     x = np.fmod(x, 2.0)
@@ -94,7 +94,7 @@ def _quarter_turns(x: Value) -> tuple[int, Value]:
 
 
 def _tgamma(x: Value) -> Value:
-    # SciPy's value at the poles on the left has changed between versions.
+    # SciPy's value at the negative poles has changed between versions.
     if x == -np.inf or (x < 0 and x == np.floor(x)):
         return np.nan
     return np.divide(1.0, x) if x == 0 else special.gamma(x)

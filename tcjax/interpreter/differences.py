@@ -1,4 +1,4 @@
-"""Derivatives by differences: what every gradient is measured against."""
+"""Derivatives by finite differences: the reference for every gradient."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,8 +23,8 @@ def differences(
 ) -> Array:
     """The derivative of ``sum(outputs * cotangents)`` with respect to one real argument or initial value.
 
-    Central differences of step `epsilon`, the whole function in float64; a cotangent of None leaves its output out.
-    The result has the argument's shape; it is NaN or infinite where the sum is.
+    Central differences of step `epsilon`, the whole function in float64; an output with cotangent None is ignored. The
+    result has the argument's shape; it is NaN or infinite where the sum is.
     """
     double = in_float64(bound)
     assert (name in arrays) != (name in initial), f"{name} is an argument or an initial value"
@@ -38,7 +38,7 @@ def differences(
             foreign,
         )
         pairs = zip(outputs, cotangents, strict=True)
-        # Infinities of both signs make a NaN: then there is no derivative.
+        # Infinities of both signs give NaN: then there is no derivative.
         with np.errstate(invalid="ignore"):
             return sum(float(np.sum(output * np.asarray(d))) for output, d in pairs if d is not None)
 

@@ -1,6 +1,6 @@
 """Expressions as functions of the scope's point.
 
-Each becomes one nest of closures per statement, so that a loop over its points does not match on nodes again.
+Each is compiled to one nest of closures per statement, so that a loop over its points does not dispatch on nodes again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Evaluate = Callable[[], Value]
 
 
 def evaluator(expr: ir.Expr, scope: Scope) -> Evaluate:
-    """A function that gives the expression's value at the scope's point: a NumPy scalar of the expression's type."""
+    """A function that returns the expression's value at the scope's point: a NumPy scalar of the expression's type."""
     match expr:
         case ir.Const(value, dtype):
             literal = constant(value, dtype)
@@ -69,10 +69,10 @@ def evaluator(expr: ir.Expr, scope: Scope) -> Evaluate:
 def point_values(
     indices: Sequence[IndexVar], ranges: Sequence[ir.Range], guard: ir.Expr | None, body: ir.Expr, scope: Scope
 ) -> Callable[[], tuple[list[Value], list[int]]]:
-    """A function that gives the body's values at the points of `indices` that take part, and these points' numbers.
+    """A function that returns the body's values at the active points of `indices`, and the numbers of these points.
 
-    The points of the box are numbered row-major. Those outside a range whose ends use other indices, or whose guard is
-    false, do not take part: the body is not evaluated there.
+    The points of the box are numbered row-major. Points outside a range whose ends use other indices, or where the
+    guard is false, are inactive: the body is not evaluated there.
     """
     scope, places, loops = scope.bind(indices)
     takes_part = condition(ranges, guard, scope)
@@ -92,7 +92,7 @@ def point_values(
 
 
 def subscript(affine: Affine, scope: Scope) -> Callable[[], int]:
-    """A function that gives the subscript's value, an exact integer that may be outside the tensor."""
+    """A function that returns the subscript's value, an exact integer that may be outside the tensor."""
 
     def data(atom: Atom) -> Callable[[], int]:
         assert isinstance(atom, ir.Data)
@@ -114,7 +114,7 @@ def _read(access: ir.Access, scope: Scope) -> Evaluate:
     array, origin = scope.tensors[name], scope.bound.origins[name]
     assert array.ndim == len(access.indices), f"{name} has {array.ndim} dimensions"
     positions: list[Callable[[], int]] = []
-    # A loop, and few calls between one read and the next inside it: reads nest as deep as the text.
+    # A loop, and few Python calls between one read and the next inside it: reads may nest as deeply as the text does.
     for dimension, affine in enumerate(access.indices):
         start, extent = origin[dimension], array.shape[dimension]
         match affine:
@@ -181,15 +181,15 @@ def stack(values: Sequence[Value], source: str, target: str) -> np.ndarray[Any, 
 
 
 def condition(ranges: Sequence[ir.Range], guard: ir.Expr | None, scope: Scope) -> Evaluate | None:
-    """Whether the point takes part; None if every point does."""
-    # The last range that was given for an index holds; one with constant ends is the box.
+    """Whether the point is active; None if every point is."""
+    # The last range given for an index wins; one with constant ends is the box.
     given = {r.index: r for r in ranges}.values()
     tests = [_in_range(r, scope) for r in given if r.lo.terms or r.hi.terms]
     if guard is not None:
         tests.append(evaluator(guard, scope))
     if len(tests) <= 1:
         return tests[0] if tests else None
-    # In order: the guard may read what only the ranges keep inside a tensor.
+    # In order: the guard may read elements that only the ranges keep inside a tensor.
     return lambda: all(test() for test in tests)
 
 

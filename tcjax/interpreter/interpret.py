@@ -1,4 +1,4 @@
-"""The door: a function with known sizes, applied to arrays."""
+"""The entry point: a function with known sizes, applied to arrays."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ def interpret(
     initial: Mapping[str, Any] = {},
     foreign: Mapping[str, Callable[..., Any]] = {},
 ) -> tuple[Array, ...]:
-    """The values of the function's returns, in their order, each stored from its origin.
+    """The values of the function's returns, in order, each stored from its origin.
 
     `arrays` are the parameters and `initial` the initial values of `function.initial` by name, `foreign` the functions
     of ``fns``. Raises `CompileError` (TC0603) when a foreign function returns other shapes than the function has.
@@ -46,7 +46,7 @@ def states(
     number = 0
     while number < len(function.statements):
         around = function.around(number)
-        # Wrapping, overflow and NaN are values here, not events.
+        # Wrapping, overflow and NaN are valid results here: no warnings.
         with np.errstate(all="ignore"):
             if around:
                 last = around[0].last
@@ -58,7 +58,7 @@ def states(
             else:
                 last = number + 1
                 tensors = {**tensors, **_written(number, bound.boxes[number], bound, tensors, foreign)}
-        # What a loop computes is there once it has ended.
+        # The results of a loop exist once it has ended.
         for _ in range(number, last):
             yield tensors
         number = last
@@ -72,7 +72,7 @@ def _steps(
     tensors: Mapping[str, Array],
     foreign: Mapping[str, Callable[..., Any]],
 ) -> Iterator[Mapping[str, Array]]:
-    """All tensors after each statement of a run, one step of its loops after the other; `at` is where others are."""
+    """All tensors after each statement of a run, step by step; `at` holds the values of the outer loop indices."""
     number = first
     while number < last:
         inner = [loop for loop in bound.function.around(number) if loop.index not in at]
@@ -122,7 +122,7 @@ def _scope(
     tensors: Mapping[str, Array],
     foreign: Mapping[str, Callable[..., Any]],
 ) -> Scope:
-    """Where a statement is evaluated: the loops around it are at one step."""
+    """The scope in which a statement is evaluated: each loop around it is at one step."""
     scope, places, values = Scope(bound, box, tensors, foreign).bind(statement.domain.loops)
     scope.point[places] = [value.start for value in values]
     return scope

@@ -1,4 +1,4 @@
-"""Registered reductions, one element after the other."""
+"""Registered reductions, element by element."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,9 @@ State = tuple[Value, ...]
 
 
 def fold_elements(monoid: Monoid, values: Sequence[Value], accumulate: str, start: Value | None = None) -> Value:
-    """The reduction of the values, in their order; of none, that of the identity. `start` is a state to go on from."""
+    """The reduction of the values in order; of no values, the result of the identity. `start` is a state to continue
+    from.
+    """
     dtypes = tuple(map(dtype_of, monoid.components(accumulate)))
 
     def converted(state: Sequence[Any]) -> State:
@@ -29,7 +31,7 @@ def fold_elements(monoid: Monoid, values: Sequence[Value], accumulate: str, star
             raise CompileError(
                 Code.BAD_MONOID,
                 f"a function of the reduction `{monoid.name}` fails for numbers: {type(error).__name__}: {error}",
-                help="let it take numbers as well as arrays, element by element",
+                help="make it accept numbers as well as arrays, element by element",
             ) from error
 
     blank = converted(monoid.identity)

@@ -1,4 +1,4 @@
-"""The points of a reduction, one after the other, as a trace tells them."""
+"""The points of a reduction, one by one, as shown in a trace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ from .steps import Step, show_value
 if TYPE_CHECKING:
     from .tracing import Tracer
 
-# Of a long reduction, so many of the first and the last points are told.
+# Number of first and last points of a long reduction that are shown.
 FIRST: Final = 4
 _LAST: Final = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One point of a reduction: the indices, and the value, None where it takes no part."""
+    """One point of a reduction: the indices, and the value, None if it is inactive."""
 
     points: "Points"
     at: tuple[int, ...]
@@ -84,7 +84,7 @@ def listed(
     *,
     several: bool,
 ) -> tuple[list[Step], int]:
-    """Steps of the first and the last points, and of the first that is NaN; and how many are left out."""
+    """Steps for the first and the last points, and for the first NaN; and the number of points omitted."""
     wanted = set(range(min(FIRST, len(points)))) | set(range(max(0, len(points) - _LAST), len(points)))
     odd = (n for n, p in enumerate(points) if p.value is not None and Step("", p.value).oddity)
     wanted |= set(list(odd)[:1])

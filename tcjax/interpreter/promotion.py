@@ -17,7 +17,7 @@ _DOUBLE: Final = {
 
 
 def in_float64(bound: Bound) -> Bound:
-    """The same function with every float a float64 and every complex a complex128, callees too."""
+    """The same function with every float as float64 and every complex as complex128, callees included."""
     calls = {number: in_float64(callee) for number, callee in bound.calls.items()}
     return replace(bound, function=_function(bound.function, calls), calls=calls)
 

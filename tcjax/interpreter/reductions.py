@@ -1,4 +1,4 @@
-"""What each reducer makes of the values that reached it."""
+"""What each reducer computes from its values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from .scalars import Value, dtype_of
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What a reducer makes of some values, and of none: a number, infinity for the end of the type.
+    """What a reducer computes from some values, and from none: a number, where infinity stands for the end of the type.
 
-    Where it does not go on, its running value is not its result.
+    If it cannot continue, its running value is not its result.
     """
 
     of: Callable[[np.ndarray[Any, Any]], Value]
@@ -32,9 +32,9 @@ def reduce_values(
 ) -> Value:
     """The reduction of `values`, which are of type `accumulate`; of no values, the identity.
 
-    `positions` are the values' numbers among all points of the box, `rank` is the r of ``mink[j](e, r)``. A NaN
-    is both the smallest and the largest value. Ties go to the first. A rank that is negative or not below the number
-    of values has the identity, and position 0.
+    `positions` are the values' numbers among all points of the box, `rank` is the r of ``mink[j](e, r)``. A NaN is both
+    the smallest and the largest value. Ties go to the first. A rank outside ``[0, number of values)`` gives the
+    identity, and position 0.
     """
     if isinstance(reducer, Monoid):
         return fold_elements(reducer, list(values), accumulate)
@@ -42,7 +42,7 @@ def reduce_values(
         return identity(reducer, accumulate)
     if reducer in _MEANINGS:
         return _MEANINGS[reducer].of(values)
-    # The others take one value, the first in an order: of all, or the one at a rank.
+    # The others select one value, the first in an order: of all, or the one at a rank.
     order = _order(values, largest_first=reducer.order == "max")
     is_inside = 0 <= rank < len(order)
     if reducer.gives_position:
@@ -51,12 +51,12 @@ def reduce_values(
 
 
 def continues(reducer: Reducer | Monoid) -> bool:
-    """Whether what an earlier statement left is one more value."""
+    """Whether the result of an earlier statement counts as one more value."""
     return isinstance(reducer, Monoid) or (reducer in _MEANINGS and _MEANINGS[reducer].goes_on)
 
 
 def identity(reducer: Reducer | Monoid, accumulate: str) -> Value:
-    """The reduction of nothing; for the reducers that have no identity, what they give then."""
+    """The reduction of no values; for reducers without an identity, their result in that case."""
     if isinstance(reducer, Monoid):
         return fold_elements(reducer, [], accumulate)
     dtype = dtype_of(accumulate)
@@ -78,7 +78,7 @@ def _extreme(dtype: np.dtype[Any], sign: int) -> Value:
 
 
 def _order(values: np.ndarray[Any, Any], largest_first: bool) -> list[int]:
-    """The places of the values from the smallest (largest) on, NaN first, equal ones in order."""
+    """The positions of the values from smallest (largest) on, NaN first, ties in order."""
     sign = -1 if largest_first else 1
     # Python's numbers compare exactly, whatever the width.
     keys = [(value == value, sign * value if value == value else 0) for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""NumPy scalars of every type, conversions between them, and the operators."""
+"""NumPy scalars of every type, their conversions and operators."""
 
 import operator
 from collections.abc import Callable
@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import ir
 
-# A NumPy scalar of the type that the IR says: nodes of all types meet in one evaluator, so it has no narrower type.
+# A NumPy scalar of the type given in the IR: one evaluator handles nodes of all types, so its static type is no
+# narrower.
 Value = Any
 
 _DTYPES: Final = {name: np.dtype(name) for name in ir.types.SCALARS if name != "bfloat16"} | {
@@ -35,7 +36,7 @@ def constant(value: bool | int | float | complex, scalar: str) -> Value:
 def conversion(source: str, target: str) -> Callable[[Value], Value]:
     """The cast from one type to another: truncating to integers, ``!= 0`` to bool, the real part of complex.
 
-    Of what no integer of the type is near, the nearest one; of NaN, 0.
+    Out-of-range values become the nearest integer of the type; NaN becomes 0.
     """
     if source == target:
         return lambda value: value
@@ -56,7 +57,7 @@ def conversion(source: str, target: str) -> Callable[[Value], Value]:
 
 
 def unary(symbol: str, scalar: str) -> Callable[[Value], Value]:
-    """``- ! ~`` on one type. A bool is a number modulo 2, its own negative."""
+    """``- ! ~`` on one type. A bool is a number modulo 2, and so its own negative."""
     match symbol:
         case "-" if scalar == "bool":
             return lambda value: value
@@ -99,7 +100,7 @@ def _quotient(left: Value, right: Value) -> Value:
 
 
 def _integer_power(base: Value, exponent: Value) -> Value:
-    # NumPy refuses negative exponents; the reciprocal, truncated, is 0 except for 1 and -1.
+    # NumPy rejects negative exponents; the truncated reciprocal is 0 except for 1 and -1.
     if exponent >= 0:
         return base**exponent
     if abs(int(base)) != 1:

@@ -13,7 +13,7 @@ from ..symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The tensors as they were before a statement, and its point: one place of `point` for each bound index."""
+    """The tensors before a statement, and the current point: one entry of `point` for each bound index."""
 
     bound: Bound
     box: Box
@@ -23,7 +23,7 @@ class Scope:
     point: list[int] = field(default_factory=list)
 
     def bind(self, indices: Sequence[IndexVar]) -> "tuple[Scope, slice, list[range]]":
-        """The scope inside loops over `indices`, the places of `point` that the loops set, and their ranges."""
+        """The scope inside loops over `indices`, the entries of `point` that the loops set, and their ranges."""
         first = len(self.point)
         self.point.extend(0 for _ in indices)
         slots = {**self.slots, **{index: first + place for place, index in enumerate(indices)}}
@@ -85,9 +85,9 @@ def _atom_value(atom: Atom, scope: Scope, opaque: Callable[[Atom], Callable[[], 
 
 
 def _brought_inside(kind: str, place: int, count: int) -> int:
-    """The place of the element that a boundary names, of so many."""
+    """The position that a boundary maps to, in a dimension of `count` elements."""
     if count == 0:
-        # No element at all: nobody reads here.
+        # There is no element at all, so nothing is read.
         return 0
     if kind == "reflect" and count == 1:
         return 0

@@ -1,4 +1,4 @@
-"""Statements: the tensor that each one leaves behind."""
+"""Statements: the target after each of them."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -20,9 +20,9 @@ Array = np.ndarray[Any, Any]
 
 
 def define(statement: ir.Define, scope: Scope) -> Array:
-    """The target after ``target[indices] = value``: a new tensor is zero where the statement does not write.
+    """The target after ``target[indices] = value``; elements of a new tensor that are not written are zero.
 
-    The value reads the tensors as they were before the statement, the target too.
+    The value reads all tensors, including the target, as they were before the statement.
     """
     target = statement.target
     result = _content(target, scope)
@@ -41,12 +41,11 @@ def define(statement: ir.Define, scope: Scope) -> Array:
 def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     """The target after ``target[indices] reducer= value``.
 
-    The running value is of type `statement.accumulate` and is cast to the target's type once, at the end. It starts
-    from the identity with `restart` and for a new tensor, else from the element's content. Where it starts from the
-    identity, so does every element that the left side can name: along a dimension whose subscript depends on data these
-    are all. Outside of the ranges of the loops around it nothing happens.
-    A mean or a position cannot go on from an earlier one: without `restart` it replaces the element, if any
-    point takes part.
+    The running value has type `statement.accumulate` and is cast to the target's type once, at the end. It starts from
+    the identity with `restart` and for a new tensor, else from the element's old value. If it starts from the identity,
+    so does every element that the left side can name: along a dimension whose subscript depends on data, all of them.
+    Points outside the ranges of the surrounding loops are skipped. A mean or a position cannot continue from an earlier
+    one: without `restart` it replaces the element, if any point is active.
     """
     target, reducer = statement.target, statement.reducer
     result = _content(target, scope)
@@ -98,7 +97,7 @@ def left_indices(subscripts: Sequence[Affine]) -> list[IndexVar]:
 def target_element(
     target: ir.Tensor, subscripts: Sequence[Affine], scope: Scope
 ) -> Callable[[], tuple[int, ...] | None]:
-    """A function that gives the place that the left side names, None if data puts it outside the tensor."""
+    """A function that returns the position named by the left side, None if data puts it outside the tensor."""
     shape, logical, origin = _places(target, subscripts, scope)
 
     def element() -> tuple[int, ...] | None:
@@ -115,7 +114,7 @@ def target_element(
 def _region(
     target: ir.Tensor, subscripts: Sequence[Affine], scope: Scope
 ) -> Callable[[], tuple[int | slice, ...] | None]:
-    """A function that gives the elements that the left side can name, whatever the data; None if outside the tensor."""
+    """A function that returns the elements that the left side can name, for any data; None if outside the tensor."""
     shape, logical, origin = _places(target, subscripts, scope)
 
     def region() -> tuple[int | slice, ...] | None:

@@ -1,4 +1,4 @@
-"""What a trace tells: values, and what they were made of."""
+"""The content of a trace: values, and the values they were computed from."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,10 @@ from .scalars import Value
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """``text = value``, and the `parts` that the value was made of.
+    """``text = value``, and the `parts` from which the value was computed.
 
-    `label` says which of several points this is, `note` what happened, `omitted` how many points are not among the
-    parts; `again` that it was told before. A step without a value (None) only holds parts.
+    `label` says which of several points this is, `note` what happened, `omitted` how many points are missing from the
+    parts; `again` means that it was shown before. A step without a value (None) only groups parts.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Step:
 
     @property
     def begins(self) -> str:
-        """The oddity, if it appears here: no part has it, and for an infinity no part is NaN either."""
+        """The oddity, if it first appears here: no part has it, and for an infinity no part is NaN either."""
         if self.again or not self.oddity:
             return ""
         inside = {self.oddity, "NaN"} & frozenset().union(*(part.oddities for part in self.parts))

@@ -1,4 +1,4 @@
-"""One element, and everything that it was computed from: each read, each value on the way, point by point."""
+"""Traces one element: every read and every intermediate value that it was computed from, point by point."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from .widening import widened
 
 Array = np.ndarray[Any, Any]
 
-# Elements of other tensors are followed so far.
+# How deep elements of other tensors are followed.
 _DEPTH: Final = 4
 
 
@@ -33,7 +33,7 @@ def trace(
     name: str,
     place: tuple[int, ...],
 ) -> Step:
-    """How the element at `place` of a result came to be; `place` counts from the first element that is stored."""
+    """How the element at `place` of a result was computed; `place` counts from the first stored element."""
     tracer = Tracer(bound, list(states(bound, arrays, initial, foreign)), foreign, frozenset(initial))
     with np.errstate(all="ignore"):
         return tracer.element(name, place, len(bound.function.statements), _DEPTH)
@@ -50,7 +50,7 @@ class Tracer:
     done: dict[tuple[str, tuple[int, ...], int], Step] = field(default_factory=dict)
 
     def element(self, name: str, place: tuple[int, ...], before: int, depth: int) -> Step:
-        """An element as it is before the statement of a number."""
+        """An element as it is before statement `before`."""
         text = f"{name}[{', '.join(str(p + o) for p, o in zip(place, self.bound.origins[name], strict=True))}]"
         text = text if place else name
         key = (name, place, before)
@@ -95,7 +95,7 @@ class Tracer:
     def by_loop(
         self, statement: ir.Statement, number: int, place: tuple[int, ...], value: Value, text: str
     ) -> Step | None:
-        """The element as some step of a loop wrote it; None where none may have."""
+        """The element as a step of a loop wrote it; None if no step can have."""
         assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
         box, origins = self.bound.boxes[number], self.bound.origins[statement.target.name]
         for index, at, origin in zip(statement.indices, place, origins, strict=True):
@@ -208,7 +208,7 @@ class Tracer:
 
 
 def _is_plain(expr: ir.Expr) -> bool:
-    """Whether nobody wants to be told the value: a number, an index, a size."""
+    """Whether the value is not worth showing: a number, an index, a size."""
     return isinstance(expr, (ir.Const, ir.Extent, ir.Index)) or (isinstance(expr, ir.Cast) and _is_plain(expr.operand))
 
 

@@ -1,8 +1,7 @@
 """Narrow values inside a reduction that accumulates in a wider type.
 
-A sum of products of halves is rounded once, at its end: within the body every 16-bit float is a float of the
-accumulating type. Of 8- and 16-bit integers only the products that are summed are of that type: elsewhere wrapping is
-what their own type means.
+A sum of products of halves is rounded once, at its end: in the body every 16-bit float has the accumulating type. Of 8-
+and 16-bit integers only the summed products have that type: elsewhere their own type wraps.
 """
 
 from dataclasses import replace
@@ -28,7 +27,7 @@ def _widen_product(expr: ir.Expr, wide: str) -> ir.Expr:
 
 
 def _widen_floats(expr: ir.Expr, wide: str) -> ir.Expr:
-    """The expression with its 16-bit floats in `wide`; subscripts and the guards of inner reductions stay."""
+    """The expression with its 16-bit floats in type `wide`, except in subscripts and in guards of inner reductions."""
     dtype = wide if expr.dtype in ("float16", "bfloat16") else expr.dtype
 
     def visit(child: ir.Expr) -> ir.Expr:
@@ -38,7 +37,7 @@ def _widen_floats(expr: ir.Expr, wide: str) -> ir.Expr:
         case ir.Const() | ir.Extent() | ir.Index() | ir.Access() | ir.Foreign() | ir.Call("nextafter"):
             return expr if dtype == expr.dtype else ir.Cast(expr, wide)
         case ir.Cast(operand) if dtype != expr.dtype and ir.types.join(operand.dtype, expr.dtype) != expr.dtype:
-            # The writer asked for the rounding.
+            # The program explicitly asks for the rounding.
             return ir.Cast(expr, wide)
         case ir.Cast(operand):
             return replace(expr, operand=visit(operand), dtype=dtype)

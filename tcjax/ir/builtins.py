@@ -1,4 +1,4 @@
-"""The functions of one scalar or a few: their arities, and how their types follow from their arguments'."""
+"""Functions of one or a few scalars: their arities, and how their types follow from those of their arguments."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -14,12 +14,12 @@ from .types import is_integral
 _NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _EXACT: Final = ("int32", "int64")
 
-# A conditional inside a condition doubles it; further in, it may hold.
+# A conditional inside a condition doubles it; beyond this depth the condition counts as true.
 _CONDITIONALS: Final = 6
 
 
 def condition_of(expr: Expr, outcome: bool = True, conditionals: int = _CONDITIONALS) -> Condition:
-    """That the expression has the outcome, as far as it depends on indices and sizes alone; else true."""
+    """The condition that the expression has the outcome, as far as it depends only on indices and sizes; else true."""
     match expr:
         case Const(bool() as value):
             return TRUE if value == outcome else FALSE
@@ -42,12 +42,12 @@ def condition_of(expr: Expr, outcome: bool = True, conditionals: int = _CONDITIO
 
 
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
-    """The conditions that must all hold; none for no condition."""
+    """The conditions that must all hold; empty for None."""
     return () if condition is None else tuple(operands(condition, "&&"))
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr | None:
-    """All of the conditions as one; None for none."""
+    """The conjunction of the conditions; None if there are none."""
     found: Expr | None = None
     for condition in conditions:
         found = condition if found is None else Binary("&&", found, condition, "bool", span=found.span)
@@ -55,7 +55,7 @@ def conjunction(conditions: Iterable[Expr]) -> Expr | None:
 
 
 def both(first: Expr | None, second: Expr | None) -> Expr | None:
-    """The conjunction of two conditions, either of which may be missing; nothing is asked twice."""
+    """The conjunction of two conditions, either of which may be None; duplicates are dropped."""
     given = conjuncts(first)
     new = [part for part in conjuncts(second) if part not in given]
     return conjunction(new if first is None else (first, *new))
@@ -67,9 +67,10 @@ def within(value: Expr, lo: Expr, hi: Expr) -> tuple[Expr, Expr]:
 
 
 def inside(read: Access, firsts: Sequence[SizeLike]) -> Expr:
-    """Whether every subscript is inside of its dimension, which begins at one of the `firsts`: with a boundary it is.
+    """Whether every subscript is inside its dimension, which begins at the corresponding one of `firsts`; one with a
+    boundary always is.
 
-    What ``pad(read, c)`` asks.
+    The condition of ``pad(read, c)``.
     """
     conditions: list[Expr] = []
     for subscript, first, extent in zip(read.indices, firsts, read.tensor.shape, strict=True):
@@ -89,7 +90,7 @@ def is_padded(choice: Select) -> bool:
 
 
 def negated(condition: Expr) -> Expr:
-    """Where the condition does not hold (an integer comparison is turned round; of floats, NaN stands in the way)."""
+    """The negated condition (an integer comparison is inverted; a float comparison is not, because of NaN)."""
     match condition:
         case Const(bool() as value):
             return replace(condition, value=not value)
@@ -102,7 +103,7 @@ def negated(condition: Expr) -> Expr:
 
 
 def affine_of(expr: Expr) -> Affine:
-    """An integer expression as an affine one; what is not affine becomes a data atom."""
+    """An integer expression as an affine one; non-affine parts become data atoms."""
     if expr.dtype in _EXACT:
         match expr:
             case Const(int() as value):

@@ -10,7 +10,7 @@ from .reducers import Reducer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """Anything that was written somewhere; equality ignores where."""
+    """A node with its place in the text, which equality ignores."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -19,8 +19,8 @@ class Node:
 class Tensor(Node):
     """A parameter, an output or a temporary.
 
-    `shape` has one size per dimension: what was declared, or ``SizeVar("A.0")`` where only a call can tell
-    (an undeclared parameter) or range inference finds it (a local tensor: ``SizeVar("C.0")``).
+    `shape` has one size per dimension: the declared one, or ``SizeVar("A.0")`` if only a call determines it (an
+    undeclared parameter) or range inference finds it (a local tensor: ``SizeVar("C.0")``).
     """
 
     name: str
@@ -33,7 +33,7 @@ class Tensor(Node):
 
 
 def first_of(tensor: str, dimension: int) -> SizeVar:
-    """The subscript of the first element of a tensor along a dimension, where the range of a statement decides it."""
+    """The subscript of the first element of a tensor along a dimension, if a statement's range decides it."""
     return SizeVar(f"{tensor}.{dimension}.first")
 
 
@@ -41,8 +41,8 @@ def first_of(tensor: str, dimension: int) -> SizeVar:
 class Range(Node):
     """``index in lo:hi``, as written.
 
-    The ends may use other indices: then the index runs over the hull and a guard cuts it. Of a range whose ends read
-    tensors, which `is_ragged`, the hull is what the index subscripts.
+    The ends may use other indices: then the index runs over the hull, and a guard restricts it. If the ends read
+    tensors (`is_ragged`), the hull is given by what the index subscripts.
     """
 
     index: IndexVar
@@ -56,7 +56,7 @@ class Range(Node):
 
 @dataclass(frozen=True, slots=True)
 class Const(Node):
-    """A literal, already of the type that its partner gave it."""
+    """A literal, already converted to the type it takes from its neighbours."""
 
     value: bool | int | float | complex
     dtype: str
@@ -82,8 +82,8 @@ class Index(Node):
 class Access(Node):
     """``tensor[indices]``, one affine index per dimension.
 
-    A subscript that depends on data has an `ir.Data` atom; such a subscript is clamped into ``[0, extent)``. One that
-    goes beyond the ends in another way is a `symbolic.Bounded` and nothing else.
+    A subscript that depends on data has an `ir.Data` atom; such a subscript is clamped into ``[0, extent)``. A
+    subscript with a boundary is a `symbolic.Bounded` as a whole.
     """
 
     tensor: Tensor
@@ -138,7 +138,7 @@ class Foreign(Node):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Node):
-    """A conversion as C does it: float to int truncates."""
+    """A conversion as in C: float to int truncates."""
 
     operand: "Expr"
     dtype: str
@@ -146,7 +146,7 @@ class Cast(Node):
 
 @dataclass(frozen=True, slots=True)
 class Select(Node):
-    """``condition ? then : otherwise``; the branch that is not taken is not evaluated."""
+    """``condition ? then : otherwise``; only the chosen branch is evaluated."""
 
     condition: "Expr"
     then: "Expr"
@@ -158,9 +158,9 @@ class Select(Node):
 class Reduce(Node):
     """``sum[indices where guard](body)``.
 
-    `rank` is the r of ``mink[j](e, r)``. Positions (argmin and relatives) are row-major over `indices`, counted
-    from the start of their ranges. `accumulate` is the type in which it runs, `dtype` that of the result. What is
-    `fixed` passes no derivative: nothing of what is returned changes with it.
+    `rank` is the r of ``mink[j](e, r)``. Positions (argmin and relatives) are row-major over `indices`, counted from
+    the start of their ranges. `accumulate` is the type of the running value, `dtype` that of the result. A `fixed`
+    reduction passes no derivative: no result depends on it.
     """
 
     reducer: Reducer | Monoid
@@ -179,7 +179,7 @@ Expr = Const | Extent | Index | Access | Unary | Binary | Call | Foreign | Cast 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """An integer expression as an atom of a subscript: a tensor read, or what is not affine (``i * j``)."""
+    """An integer expression as an atom of a subscript: a tensor read, or a non-affine expression (``i * j``)."""
 
     expr: Expr
 

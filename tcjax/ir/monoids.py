@@ -1,4 +1,4 @@
-"""Reductions that a program's writer defined."""
+"""User-defined reductions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,12 +11,13 @@ Number = bool | int | float | complex
 
 @dataclass(frozen=True, slots=True)
 class Monoid:
-    """``name[k](e)``: a state that starts as `identity`, combined with what `inject` makes of each element.
+    """``name[k](e)``: a state that starts as `identity` and is combined with `inject(e)` for each element.
 
-    A state is a tuple of arrays, one for each component; `combine` takes two and gives one. `identity` is a tuple of
-    numbers, `dtypes` the types of the components where the writer fixed them (None: that of the reduction). The result
-    is what `finish` makes of the last state, None: its first component. `inject` is None where the element is the
-    first component and the others are the identity's. With `scalar` the functions take and give a component alone.
+    A state is a tuple of arrays, one per component; `combine` takes two states and returns one. `identity` is a tuple
+    of numbers; `dtypes` are the types of the components where the user fixed them (None: the type of the reduction).
+    The result is `finish(state)`, or the first component if `finish` is None. If `inject` is None, the element is the
+    first component and the others come from the identity. With `scalar`, the functions take and return a bare
+    component.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Monoid:
     inject: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
 
-    # What is asked of a `Reducer` too.
+    # The same questions as for a `Reducer`.
     operator: ClassVar[None] = None
     order: ClassVar[None] = None
     is_ranked: ClassVar[bool] = False
@@ -42,21 +43,21 @@ class Monoid:
 
     @property
     def value(self) -> str:
-        """The name in ``name[k](e)``, as a `Reducer` has it."""
+        """The name in ``name[k](e)``, like the value of a `Reducer`."""
         return self.name
 
     @property
     def continues(self) -> bool:
-        """Whether a result is a state: then a statement goes on from what its target holds."""
+        """Whether a result is a state: then a statement can continue from its target's value."""
         return self.scalar and self.finish is None
 
     @property
     def takes_bool(self) -> bool:
-        """Whether an element is a truth value, being the state itself."""
+        """Whether an element is a bool, being the state itself."""
         return self.scalar and self.inject is None and self.components("float32") == ("bool",)
 
     def element(self, dtype: str) -> str:
-        """The type to which an element is converted: wide enough for the numbers of the identity."""
+        """The type an element is converted to: wide enough for the numbers of the identity."""
         for number, fixed in zip(self.identity, self.dtypes, strict=True):
             if fixed is not None or isinstance(number, bool):
                 continue
@@ -69,7 +70,7 @@ class Monoid:
         return dtype
 
     def components(self, running: str) -> tuple[str, ...]:
-        """The types of the components, where the reduction runs in the type `running`."""
+        """The types of the components if the reduction runs in the type `running`."""
         return tuple(
             fixed if fixed is not None else "bool" if isinstance(number, bool) else running
             for number, fixed in zip(self.identity, self.dtypes, strict=True)
@@ -96,7 +97,7 @@ class Monoid:
         )
 
     def empty(self, dtype: str) -> int:
-        """What stands for the value over no points, which only the lowering knows."""
+        """A placeholder for the value over no points, which only the lowering knows."""
         return 0
 
 

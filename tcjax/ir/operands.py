@@ -1,7 +1,7 @@
-"""Sums and products: taking them apart and putting them together. The only place that does either.
+"""Sums and products: the only place that takes them apart and puts them together.
 
-Conjunctions are `conjuncts` and `conjunction`. `transforms.factors.summands` takes a sum of products apart, masks and
-all, by these.
+Conjunctions are split and built by `conjuncts` and `conjunction`. `transforms.factors.summands` splits a sum of
+products, masks included, with these functions.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from .expressions import Binary, Const, Expr, Unary
 from .traversal import free_indices
 from .types import is_integral
 
-# A term of a sum, with whether it is subtracted.
+# A term of a sum, and whether it is subtracted.
 Term = tuple[bool, Expr]
 
 
 def operands(expr: Expr, operator: str) -> list[Expr]:
-    """What an associative operator joins, in order, whatever brackets stand around it."""
+    """The operands of an associative operator, in order, regardless of brackets."""
     found: list[Expr] = []
     pending = [expr]
     while pending:
@@ -28,7 +28,7 @@ def operands(expr: Expr, operator: str) -> list[Expr]:
 
 
 def terms(expr: Expr) -> list[Term]:
-    """The expression as terms that are added or (true) subtracted."""
+    """The expression as terms that are added, or subtracted (True)."""
     found: list[Term] = []
     pending = [(False, expr)]
     while pending:
@@ -56,9 +56,9 @@ def summed(found: Iterable[Term], dtype: str) -> Expr:
 
 
 def factors(expr: Expr) -> list[Expr]:
-    """The factors of a product, in order; what divides is one too, a `reciprocal`.
+    """The factors of a product, in order; a divisor is a factor too, as a `reciprocal`.
 
-    Signs and conversions stay with their factor: `transforms.factors.summands` has signs of their own.
+    Signs and conversions stay with their factor: `transforms.factors.summands` handles signs.
     """
     found: list[Expr] = []
     pending = [expr]
@@ -80,7 +80,7 @@ def factors(expr: Expr) -> list[Expr]:
 
 
 def _apart(divisor: Expr) -> list[Expr]:
-    """The factors of a divisor; as they are together where they have the same indices."""
+    """The factors of a divisor; kept together if they have the same indices."""
     match divisor:
         case Binary("*", left, right) if free_indices(left) != free_indices(right):
             return [*_apart(left), *_apart(right)]
@@ -104,7 +104,7 @@ def reciprocal(divisor: Expr) -> Expr:
 
 
 def divisor_of(factor: Expr) -> Expr | None:
-    """What a reciprocal divides by; None for any other factor."""
+    """The divisor of a reciprocal; None for any other factor."""
     match factor:
         case Binary("/", Const(1.0), divisor) if not is_integral(factor.dtype):
             return divisor

@@ -23,7 +23,7 @@ from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invo
 
 
 def show(function: Function) -> str:
-    """The function, one statement a line, every type spelt out."""
+    """The function with one statement per line and explicit types."""
     lines = [
         f"function {function.name}({', '.join(map(show_tensor, function.parameters))})"
         f" -> ({', '.join(map(show_tensor, function.returns))})"

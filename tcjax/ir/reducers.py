@@ -1,4 +1,4 @@
-"""The reductions of the language: one row for each, which says what is asked about it elsewhere."""
+"""The builtin reductions: one row each, with everything the other rooms ask about them."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 from . import types
 
-# In the column `nothing`: the greatest and the least value of a type.
+# For the column `nothing`: the greatest and the least value of a type.
 _GREATEST: Final = math.inf
 _LEAST: Final = -math.inf
 
@@ -16,14 +16,13 @@ _LEAST: Final = -math.inf
 class Traits:
     """The columns.
 
-    `nothing` is the value over no points, of numbers. Where the reduction `continues`, it is the identity: then a
-    result is a state, results of parts combine to that of the whole, and a statement goes on from what its target
-    holds. `operator` is the one that combines two results where there is one, or a builtin `joins` them;
-    `distributes_over` the one that may be
-    taken out of the reduction. `order` says which values come first, ``"min"`` or ``"max"``, of those of which one is
-    taken: itself, the one at a rank (`is_ranked`), or where it is (`gives_position`). Each element is the argument of
-    the function `inject` before it is added. An `is_upper_bound` is no less than any element. `states` are the numbers
-    that are kept while points come.
+    `nothing` is the value over no points, for numbers. If the reduction `continues`, this is the identity: then a
+    result is a state, results of parts combine to that of the whole, and a statement continues from its target's value.
+    `operator` combines two results if there is one; otherwise the builtin `joins` does. `distributes_over` is the
+    operator that may be taken out of the reduction. `order` says which value a selecting reduction takes first,
+    ``"min"`` or ``"max"``: it returns the value itself, the one at a rank (`is_ranked`), or its position
+    (`gives_position`). `inject` is applied to each element before it is added. An `is_upper_bound` result is at least
+    as large as any element. `states` are the numbers kept while points arrive.
     """
 
     nothing: float
@@ -43,7 +42,7 @@ class Traits:
 
 
 class Reducer(Traits, Enum):
-    """How a reduction combines its points. The value is the name in ``name[k](e)``."""
+    """How a reduction combines its points. The enum value is the name in ``name[k](e)``."""
 
     _value_: str
 
@@ -100,7 +99,7 @@ class Reducer(Traits, Enum):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether combining rounds, so that it runs in a wider type."""
+        """Whether combining rounds, so that the reduction runs in a wider type."""
         return self.order is None and not self.takes_bool
 
     @property
@@ -109,7 +108,7 @@ class Reducer(Traits, Enum):
         return self.is_rounded and not self.is_upper_bound
 
     def element(self, dtype: str) -> str:
-        """The type to which an element is converted: floating where the result always is."""
+        """The type an element is converted to: floating-point if the result always is."""
         is_open = self.is_floating and not (types.is_float(dtype) or types.is_complex(dtype))
         return "float32" if is_open else dtype
 
@@ -118,7 +117,7 @@ class Reducer(Traits, Enum):
         return "int32" if self.gives_position else body
 
     def empty(self, dtype: str) -> bool | int | float:
-        """The value over no points in a type."""
+        """The value over no points, in a type."""
         if dtype == "bool" and not self.gives_position:
             return self.nothing > 0
         if math.isinf(self.nothing):
@@ -128,7 +127,7 @@ class Reducer(Traits, Enum):
     def variant(
         self, *, order: str | None = None, is_ranked: bool | None = None, gives_position: bool | None = None
     ) -> "Reducer":
-        """The reduction that takes the first value in another order, or the place of it, or one at a rank."""
+        """The reduction that takes the first value in another order, its position, or the one at a rank."""
         assert self.order is not None, self
         wanted = (
             self.order if order is None else order,

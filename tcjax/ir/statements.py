@@ -11,9 +11,9 @@ from .monoids import Monoid
 
 @dataclass(frozen=True, slots=True)
 class Domain(Node):
-    """What a statement says of its points: given ranges, a guard, and reads that only take part in inference.
+    """The points of a statement: given ranges, a guard, and reads that only take part in range inference.
 
-    `loops` are the indices of the loops around the statement, outermost first: they have a given range each.
+    `loops` are the indices of the loops around the statement, outermost first; each has a given range.
     """
 
     ranges: tuple[Range, ...] = ()
@@ -36,8 +36,8 @@ class Define(Node):
 class Accumulate(Node):
     """``target[indices] reducer= value``, reduced over `reduction`.
 
-    With `restart` every target element of the statement first becomes the identity. `accumulate` is the type of
-    the running value.
+    With `restart`, every target element of the statement is first set to the identity. `accumulate` is the type of the
+    running value.
     """
 
     target: Tensor
@@ -63,8 +63,8 @@ class Invoke(Node):
 class ApplyForeign(Node):
     """``targets = function(arguments)``: a Python function from ``fns``, on whole tensors.
 
-    With a `frame`, on the cells of tensors: the first `frame` dimensions of the targets, and of the arguments where
-    `varying` says so, count the cells.
+    With a `frame`, it is applied to the cells of tensors: the first `frame` dimensions of the targets, and of the
+    arguments marked in `varying`, number the cells.
     """
 
     targets: tuple[Tensor, ...]
@@ -90,10 +90,10 @@ def targets(statement: Statement) -> tuple[Tensor, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Loop(Node):
-    """``for index in lo:hi:step``: the statements numbered from `first` up to `last`, at one value after the other.
+    """``for index in lo:hi:step``: runs the statements numbered from `first` up to `last` for one value after another.
 
-    The values are those of the index's range in the statements, every `step`-th from its start, or from its end
-    backwards.
+    The values are every `step`-th one of the index's range in the statements, from its start, or backwards from its
+    end.
     """
 
     index: IndexVar
@@ -102,11 +102,11 @@ class Loop(Node):
     last: int
 
     def holds(self, number: int) -> bool:
-        """Whether a statement is inside."""
+        """Whether a statement is inside the loop."""
         return self.first <= number < self.last
 
     def values(self, lo: int, hi: int) -> range:
-        """The values of the index in order, for its range."""
+        """The values of the index in order, for the given range."""
         return range(lo, hi, self.step) if self.step > 0 else range(hi - 1, lo - 1, self.step)
 
 
@@ -114,9 +114,9 @@ class Loop(Node):
 class Function(Node):
     """A definition with every type known.
 
-    `initial` are the outputs whose first statement accumulates without restarting: a caller may pass their
-    initial values under their names. `declared` are the locals whose extents an annotation or a declaration fixed.
-    `free_sizes` are sizes that no parameter binds. `loops` are recurrences, each behind those around it.
+    `initial` are the outputs whose first statement accumulates without restarting: a caller may pass their initial
+    values under their names. `declared` are the locals whose extents an annotation or a declaration fixed. `free_sizes`
+    are sizes that no parameter binds. `loops` are recurrences, outer ones first.
     """
 
     name: str
@@ -134,16 +134,17 @@ class Function(Node):
 
     @property
     def recurrent(self) -> frozenset[str]:
-        """The tensors of which a loop writes other elements in each step."""
+        """The tensors of which a loop writes different elements in each step."""
         written = (self.statements[n] for loop in self.loops for n in range(loop.first, loop.last))
         own = (s for s in written if isinstance(s, (Define, Accumulate)))
         return frozenset(s.target.name for s in own if any(i.variables & {*s.domain.loops} for i in s.indices))
 
     @property
     def growing(self) -> Mapping[str, frozenset[int]]:
-        """The dimensions of tensors that have the extent of all statements that write them, if nothing else gives it.
+        """The dimensions of tensors whose extent is that of all their writers together, if nothing else gives it.
 
-        Loops write other elements in each step; and who begins with single places, ``y(0) = a``, goes on with others.
+        Loops write different elements in each step, and a program that begins with single elements, ``y(0) = a``,
+        continues with others.
         """
         places: dict[str, list[tuple[Affine, ...]]] = {}
         for statement in self.statements:

@@ -30,7 +30,7 @@ Formula = TypeVar("Formula", bound="Define | Accumulate")
 
 
 def data_atoms(affine: Affine) -> Iterator[Data]:
-    """The `Data` atoms of a subscript, inside floors and clamps too."""
+    """The `Data` atoms of a subscript, including those inside floors and clamps."""
     for atom, _ in affine.terms:
         yield from _data_of(atom)
 
@@ -49,20 +49,20 @@ def _data_of(atom: Atom) -> Iterator[Data]:
 
 
 def ragged_ends(ranges: Iterable[Range]) -> tuple[Expr, ...]:
-    """What data decide in the ends of given ranges."""
+    """The data-dependent ends of given ranges."""
     ends = (end for given in ranges if given.is_ragged for end in (given.lo, given.hi))
     return tuple(data.expr for end in ends for data in data_atoms(end))
 
 
 def rebuild_range(given: Range, visit: Callable[[Expr], Expr]) -> Range:
-    """The range with `visit` of what data decide in its ends."""
+    """The range with `visit` applied to its data-dependent ends."""
     if not given.is_ragged:
         return given
     return replace(given, lo=rebuild_subscript(given.lo, visit), hi=rebuild_subscript(given.hi, visit))
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions, those inside data-dependent subscripts and ranges included."""
+    """The direct subexpressions, including those inside data-dependent subscripts and ranges."""
     match expr:
         case Const() | Extent() | Index():
             return ()
@@ -83,7 +83,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
-    """The same node with ``visit`` applied to each direct sub-expression: itself, where none becomes another one."""
+    """The node with ``visit`` applied to each direct subexpression; the same node if none of them changes."""
     match expr:
         case Const() | Extent() | Index():
             return expr
@@ -117,12 +117,12 @@ def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
 
 
 def rebuild_subscript(index: Affine, visit: Callable[[Expr], Expr]) -> Affine:
-    """The subscript with `visit` of what data decide in it."""
+    """The subscript with `visit` applied to its data."""
     return index.rewrite(lambda atom: Data(visit(atom.expr)) if isinstance(atom, Data) else atom)
 
 
 def rebuild_statement(statement: Formula, visit: Callable[[Expr], Expr]) -> Formula:
-    """The statement with `visit` of its value, its guard, and what data decide in its subscripts."""
+    """The statement with `visit` applied to its value, its guard and the data in its subscripts."""
     guard = statement.domain.guard
     return replace(
         statement,
@@ -133,12 +133,12 @@ def rebuild_statement(statement: Formula, visit: Callable[[Expr], Expr]) -> Form
 
 
 def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
-    """The expression with something else in the place of a part, wherever that stands."""
+    """The expression with every occurrence of a part replaced."""
     return new if expr == old else rebuild(expr, lambda part: replaced(part, old, new))
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything below it, outermost first."""
+    """The expression and all its subexpressions, outermost first."""
     pending = [expr]
     while pending:
         current = pending.pop()
@@ -152,17 +152,17 @@ def accesses(expr: Expr) -> Iterator[Access]:
 
 
 def has_reduction(expr: Expr) -> bool:
-    """Whether an inline reduction is in the expression."""
+    """Whether the expression contains an inline reduction."""
     return any(isinstance(node, Reduce) for node in walk(expr))
 
 
 def looks_up(expr: Expr) -> bool:
-    """Whether data say where something in it is read."""
+    """Whether it contains a read at a data-dependent subscript."""
     return any(index.is_data for access in accesses(expr) for index in access.indices)
 
 
 def parts_of(statement: Define | Accumulate) -> tuple[Expr, ...]:
-    """What a statement computes: its value, its guard, and what decides where its values go and where they count."""
+    """Everything that a statement computes: its value, its guard, and the data in its left side and ranges."""
     guard = () if statement.domain.guard is None else (statement.domain.guard,)
     places = (data.expr for subscript in statement.indices for data in data_atoms(subscript))
     return (statement.value, *guard, *places, *ragged_ends(statement.domain.ranges))
@@ -174,7 +174,7 @@ def left_indices(statement: Define | Accumulate) -> tuple[IndexVar, ...]:
 
 
 def nodes_of(statement: Define | Accumulate) -> Iterator[Expr]:
-    """Every expression of a statement, those inside subscripts too."""
+    """Every expression of a statement, including those inside subscripts."""
     return (node for part in parts_of(statement) for node in walk(part))
 
 
@@ -204,7 +204,7 @@ def bound_indices(expr: Expr) -> frozenset[IndexVar]:
 
 
 def tensors_read(statement: Statement) -> Iterator[Tensor]:
-    """The tensors that a statement reads or passes on, once for each read; what it goes on from is not among them."""
+    """The tensors that a statement reads or passes on, once for each read, without the target it continues from."""
     match statement:
         case Define() | Accumulate():
             yield from (access.tensor for access in accesses_of(statement))

@@ -8,7 +8,7 @@ SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
 SCALARS: Final = ("bool", *UNSIGNED, *SIGNED, *FLOATS, *COMPLEX)
 
-# What a writer may say for them.
+# The spellings that a program may use for them.
 SPELLINGS: Final = {name: name for name in SCALARS} | {
     "float": "float32",
     "double": "float64",
@@ -79,7 +79,7 @@ def accumulator(scalar: str) -> str:
 
 
 def narrow(scalar: str) -> str:
-    """The type that holds it while JAX's x64 mode is off."""
+    """The type that represents it while JAX's x64 mode is off."""
     return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}.get(scalar, scalar)
 
 

@@ -1,4 +1,4 @@
-"""The invariants of typed index notation, asserted after each stage: what fails here is our bug, not the writer's."""
+"""The invariants of typed index notation, asserted after each stage: a failure is a bug in tcjax."""
 
 from collections.abc import Iterable
 from typing import Final, assert_never
@@ -128,7 +128,7 @@ def _verify_defined(arguments: tuple[Tensor, ...], defined: dict[str, Tensor]) -
 
 
 def _verify_expr(expr: Expr, bound: Bound, defined: dict[str, Tensor]) -> None:
-    """Walks with a list, not by recursion: an expression may be deep."""
+    """Iterative, not recursive: an expression may be deeply nested."""
     pending = [(expr, bound)]
     # An inlined let is one node in several places.
     seen: set[tuple[int, Bound]] = set()
@@ -137,12 +137,12 @@ def _verify_expr(expr: Expr, bound: Bound, defined: dict[str, Tensor]) -> None:
         if (id(node), bound) in seen:
             continue
         seen.add((id(node), bound))
-        assert node.dtype in types.SCALARS, f"{node.dtype!r} is no type"
+        assert node.dtype in types.SCALARS, f"{node.dtype!r} is not a type"
         pending.extend((child, inner) for child, inner in _verify_node(node, bound, defined))
 
 
 def _verify_node(node: Expr, bound: Bound, defined: dict[str, Tensor]) -> list[tuple[Expr, Bound]]:
-    """Asserts what holds for the node itself; its children, each with the indices bound around it."""
+    """Asserts what must hold for the node itself; returns its children, each with the indices bound around it."""
     match node:
         case Const(value, dtype):
             _verify_const(value, dtype)

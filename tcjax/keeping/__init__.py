@@ -1,4 +1,4 @@
-"""What was found once and is kept: within bounds, for all threads, and across a fork."""
+"""Caches: bounded, thread-safe, and safe across a fork."""
 
 from .forks import lock
 from .properties import cached_property

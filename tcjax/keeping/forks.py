@@ -1,19 +1,19 @@
-"""Locks that a process does not inherit from a thread that it does not have."""
+"""Locks that a forked child does not inherit in a locked state."""
 
 import os
 import threading
 import weakref
 from typing import Any, Final
 
-# Those that exist: a forked child gets new ones.
+# The existing locks: a forked child gets new ones.
 _LOCKS: Final["weakref.WeakSet[Any]"] = weakref.WeakSet()
 
 
 def lock() -> threading.RLock:
-    """A lock that the thread which holds it may take again, and that nobody holds in a forked child.
+    """A re-entrant lock, which is free in a forked child.
 
-    Only the thread that forks goes on in the child: what another one held would be held for ever. So what is done under
-    such a lock must leave whole what it changes wherever Python could stop it.
+    Only the forking thread continues in the child: a lock held by another thread would be held for ever. So code under
+    such a lock must keep the data consistent at every point where Python could switch threads.
     """
     made = threading.RLock()
     _LOCKS.add(made)

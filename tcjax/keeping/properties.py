@@ -7,10 +7,10 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):
-    """A property whose value is computed when it is first asked for; threads that ask at once all get the same value.
+    """A property whose value is computed on first use; threads that ask at once all get the same value.
 
-    On Python 3.11 the one of functools holds a lock of the class meanwhile. Then a thread that computes one property
-    and asks for another waits for ever for one that does so the other way round, and so does a child that is forked.
+    On Python 3.11, functools' version holds one lock per class while computing. Two threads that compute two properties
+    in opposite order deadlock, and so does a forked child.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -27,5 +27,5 @@ class cached_property(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> Any:
         if instance is None:
             return self
-        # From now on the instance has an attribute of its own, which is found before this is asked.
+        # The instance now has its own attribute, which is found before this descriptor.
         return instance.__dict__.setdefault(self._name, self._compute(instance))

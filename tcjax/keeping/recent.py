@@ -1,4 +1,4 @@
-"""What was found for the keys of the latest questions; what nobody asked for since long is forgotten."""
+"""A cache of the most recently used keys."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 from .forks import lock
 
-# A kernel keeps what it knows of so many signatures: shapes, types, sizes and static values of a call.
+# Number of call signatures for which a kernel keeps what it knows: shapes, types, sizes and static values.
 MOST_SIGNATURES: Final = 256
 
 K = TypeVar("K")
@@ -15,9 +15,9 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """The values of at most `most` keys: a new one takes the place of the one that was not asked for the longest.
+    """The values of at most `most` keys: a new key evicts the least recently used one.
 
-    Several threads may use one.
+    Thread-safe.
     """
 
     def __init__(self, most: int = MOST_SIGNATURES) -> None:
@@ -33,13 +33,13 @@ class Recent(Generic[K, V]):
         with self._lock:
             value = self._values.get(key)
             if value is not None:
-                # Comparing keys may collect garbage, and what is collected may ask and keep.
+                # Comparing keys may trigger garbage collection, which may call this cache again.
                 with suppress(KeyError):
                     self._values.move_to_end(key)
             return value
 
     def keep(self, key: K, value: V) -> V:
-        """The value of a key from now on: `value`, or what another thread found meanwhile."""
+        """The value of a key from now on: `value`, or what another thread stored in the meantime."""
         with self._lock:
             kept = self._values.setdefault(key, value)
             with suppress(KeyError):
@@ -49,6 +49,6 @@ class Recent(Generic[K, V]):
             return kept
 
     def of(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key; what `make` gives where none is kept. Threads that ask at once all get the same value."""
+        """The value of a key, made by `make` if it is not stored. Threads that ask at once all get the same value."""
         value = self.get(key)
         return self.keep(key, make()) if value is None else value

@@ -1,4 +1,4 @@
-"""Layers without a framework: recipes for programs with parameters, and the programs of the ready layers."""
+"""Framework-independent layers: recipes for programs with parameters, and the programs of the ready-made layers."""
 
 from .adapter import Adapter, Keep, Learned
 from .initial import ByFans, Initializer

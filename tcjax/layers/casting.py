@@ -15,10 +15,10 @@ from ..syntax import ast
 
 
 def promoted(kernel: Kernel, arrays: Mapping[str, Any], dtype: Any) -> dict[str, jax.Array]:
-    """The arguments as the program takes them.
+    """The arguments in the types that the program takes.
 
-    Where it declares a float, arrays of other floats and of integers become that. All others that are floats become
-    `dtype`; None: the type that holds them all. Integers stay where nothing declares a float.
+    Where the program declares a float, arrays of other floats and of integers are cast to it. All other floats become
+    `dtype`, or, if it is None, their common type. Integers stay integers where no float is declared.
     """
     given = {name: _array(name, array) for name, array in arrays.items()}
     declared = {parameter.name: parameter.declared for parameter in kernel._frontend.parameters}
@@ -46,9 +46,9 @@ def _array(name: str, value: Any) -> jax.Array:
 
 @lru_cache(maxsize=1024)
 def retyped(kernel: Kernel, dtype: str) -> Kernel:
-    """The same program with `dtype` wherever a parameter or an output is declared to be a float.
+    """The same program with `dtype` in place of every declared float type.
 
-    What calls other definitions, and what is written in SaC, stays as it is.
+    Programs that call other definitions, and SaC programs, stay unchanged.
     """
     frontend = kernel._frontend
     if not isinstance(frontend, Definition):

@@ -13,16 +13,19 @@ from .roles import Dimension, Role
 
 Initializer = Callable[..., Any]
 
-# Takes the array out of the box that a framework's initialiser may put around it, and says how to box another one.
+# Unboxes an initialiser's array, and returns a function that boxes another one the same way.
 Unboxed = Callable[[Any], tuple[jax.Array, Callable[[jax.Array], Any]]]
 
-# JAX's initialisers that ask which dimensions are summed over; they assume the last but one, and the last is kept.
+# JAX's initialisers that depend on which dimensions are summed over; they assume the last but one, and that the last is
+# kept.
 _BY_FANS = ("variance_scaling", "orthogonal")
 
 
 @dataclass(frozen=True, slots=True)
 class ByFans:
-    """An initialiser that is called with the shape ``(window..., in, out)``, whatever order a parameter has."""
+    """An initialiser that is called with the shape ``(window..., in, out)``, whatever the order of the parameter's
+    dimensions.
+    """
 
     init: Initializer
 
@@ -33,11 +36,11 @@ class ByFans:
 def draw(
     init: Initializer, unboxed: Unboxed, dims: Sequence[Dimension], key: Any, shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    """The initial value of a parameter, in the box that its initialiser put around it.
+    """The initial value of a parameter, boxed as by its initialiser.
 
-    Initialisers that scale by the fan-in or fan-out get the right one: dimensions that the program sums over are
-    together one dimension, those that it keeps another, and windows stand before both, as in JAX's convolutions. Each
-    point of a batch is drawn by itself. Other initialisers are called with the shape.
+    Initialisers that scale by the fan-in or fan-out get the right one: the summed dimensions are merged into one, the
+    kept ones into another, and windows come before both, as in JAX's convolutions. Each element of a batch is drawn
+    separately. Other initialisers are called with the shape.
     """
     if not _goes_by_fans(init):
         return init(key, shape, dtype)
@@ -69,7 +72,7 @@ def _goes_by_fans(init: Initializer) -> bool:
     module, name = getattr(inner, "__module__", "") or "", getattr(inner, "__qualname__", "")
     if not module.startswith("jax.") or not name.startswith(tuple(f"{family}." for family in _BY_FANS)):
         return False
-    # Who names axes means those of the parameter as it is.
+    # Explicit axes refer to the parameter's own dimensions.
     given = inspect.getclosurevars(inner).nonlocals
     named = {"in_axis": -2, "out_axis": -1, "batch_axis": (), "column_axis": -1}
     return all(given.get(axis, usual) == usual for axis, usual in named.items())

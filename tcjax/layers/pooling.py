@@ -11,14 +11,14 @@ from .programs.windows import Padding, pooling
 def max_pool(
     inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
 ) -> jax.Array:
-    """The maximum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
+    """The maximum over windows of inputs ``(.., spatial.., channels)``; padding is ignored."""
     return pooling(inputs, "max", window_shape, strides, padding)
 
 
 def min_pool(
     inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
 ) -> jax.Array:
-    """The minimum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
+    """The minimum over windows of inputs ``(.., spatial.., channels)``; padding is ignored."""
     return pooling(inputs, "min", window_shape, strides, padding)
 
 
@@ -31,7 +31,7 @@ def avg_pool(
 ) -> jax.Array:
     """The mean over windows of inputs ``(.., spatial.., channels)``; padding counts as zeros, or not at all.
 
-    The type is Flax's: integers give float32, and where padding does not count the result has at least 32 bits.
+    The type is Flax's: integers give float32, and if padding does not count the result has at least 32 bits.
     """
     if not (count_include_pad and jnp.issubdtype(inputs.dtype, jnp.inexact)):
         inputs = inputs.astype(jnp.promote_types(inputs.dtype, jnp.float32))

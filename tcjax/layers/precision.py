@@ -1,4 +1,4 @@
-"""The precision of products, as Flax's layers take it."""
+"""The precision of products, in the forms that Flax's layers accept."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -9,7 +9,7 @@ from .mistakes import not_an_option
 
 
 def precision_name(precision: Any) -> str | None:
-    """`jax.lax.Precision` or a name, as `jax.default_matmul_precision` takes it.
+    """The name of a `jax.lax.Precision`, or a name that `jax.default_matmul_precision` accepts.
 
     Raises `CompileError` (TC0308) for anything else.
     """
@@ -25,11 +25,11 @@ def precision_name(precision: Any) -> str | None:
 
 
 def is_pair(precision: Any) -> bool:
-    """Whether there is a precision for each side of a product, which only JAX's own products have."""
+    """Whether there is one precision per operand of a product, which only JAX's own products support."""
     return isinstance(precision, tuple | list)
 
 
 def at_precision(precision: Any) -> AbstractContextManager[Any]:
-    """Products that are traced inside have this precision; None: what JAX is set to."""
+    """Sets the precision of products traced inside; None leaves JAX's setting."""
     name = precision_name(precision)
     return nullcontext() if name is None else jax.default_matmul_precision(name)

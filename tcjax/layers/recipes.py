@@ -1,4 +1,4 @@
-"""A layer without a framework: a program, and which of its arguments are inputs, parameters and kept outputs."""
+"""A framework-independent layer: a program, and which of its arguments are inputs, parameters and state."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -37,8 +37,8 @@ def recipe(
 ) -> "Recipe":
     """How a layer computes: `program` is a text, a kernel, or a Python function in index notation.
 
-    A text is compiled once, however many layers have it. Raises `CompileError` for what is wrong with
-    the program, for a parameter or kept output that it does not have (TC0308), and for unknown sizes (TC0404).
+    A text is compiled once, however many layers use it. Raises `CompileError` for errors in the program, for a
+    parameter or a state output that it does not have (TC0308), and for unknown sizes (TC0404).
     """
     keeps, kind = bool(state), None if dtype is None else _scalar(dtype)
     for option, value in (("params", params), ("state", state), ("sizes", sizes)):
@@ -64,8 +64,9 @@ def recipe(
 
 @dataclass(frozen=True)
 class Recipe:
-    """A program with the names of the parameters that are learned, and of the outputs that continue from their last
-    value. What is neither is an input, or a result."""
+    """A program with the names of its learned parameters and of the outputs that continue from their last value. All
+    others are inputs or results.
+    """
 
     kernel: Kernel
     params: tuple[str, ...]
@@ -108,7 +109,7 @@ class Recipe:
     def shapes(self, inputs: Mapping[str, Any] | None = None) -> dict[str, Shape]:
         """The shapes of the parameters and of `state`, from sizes and from arrays for the inputs.
 
-        Raises `CompileError` (TC0404) where they leave a dimension open.
+        Raises `CompileError` (TC0404) if they leave a dimension open.
         """
         given = None if inputs is None else {name: tuple(jnp.shape(array)) for name, array in inputs.items()}
         sizes = dict(self.sizes)
@@ -117,15 +118,15 @@ class Recipe:
         return {**found, **shapes.kept_shapes(self.function, self.state, sizes, everything)}
 
     def initializer(self, name: str, init: Initializer, unboxed: Unboxed) -> Initializer:
-        """The initialiser of a parameter: what is scaled by fans sees which dimensions the program sums over."""
+        """The initialiser of a parameter, wrapped to scale by the dimensions that the program sums over."""
         return lambda key, shape, dtype: draw(init, unboxed, self.dimensions(name), key, shape, dtype)
 
     def dimensions(self, name: str) -> tuple[Dimension, ...]:
-        """The role of each dimension of a parameter, and its index: the axis names of the logical axes."""
+        """The role and the index of each dimension of a parameter; the indices are the names of the logical axes."""
         return dimensions(self.function, name, frozenset(self.params))
 
     def axes(self, name: str, sharding: Mapping[str, Any]) -> tuple[Any, ...]:
-        """For each dimension of a parameter what `sharding` says of its index, None for nothing.
+        """For each dimension of a parameter, the entry in `sharding` for its index, None if there is none.
 
         Raises `CompileError` (TC0308) for an index that the program does not have.
         """
@@ -137,7 +138,7 @@ class Recipe:
         return tuple(None if d.index is None else sharding.get(d.index) for d in self.dimensions(name))
 
     def check(self, given: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
-        """Raises `CompileError` (TC0308) for names that the program does not have and for what is no initialiser."""
+        """Raises `CompileError` (TC0308) for names that the program does not have and for invalid initialisers."""
         learned, kept = given
         parameters = [tensor.name for tensor in self.function.parameters]
         continued = [tensor.name for tensor in self.function.initial]
@@ -156,7 +157,7 @@ class Recipe:
 
     @cached_property
     def function(self) -> ir.Function:
-        """The typed program; types that nothing declares are likely ones."""
+        """The typed program, with likely types for undeclared parameters."""
         with _silent(bool(self.state)):
             return self.kernel.ir()
 
@@ -182,7 +183,7 @@ _MAPPINGS: Final = {
 
 
 def _scalar(dtype: Any) -> str:
-    """The name of an element type. Raises `CompileError` (TC0308) for what is none."""
+    """The name of an element type. Raises `CompileError` (TC0308) for anything else."""
     try:
         return str(jnp.dtype(dtype))
     except TypeError:
@@ -196,5 +197,5 @@ def _kernel(program: str | Callable[..., Any], keeps: bool) -> Kernel:
 
 
 def _silent(keeps: bool) -> AbstractContextManager[None]:
-    """The layer passes what an output continues from: nobody has to be told that otherwise it would be the identity."""
+    """Suppresses the warning about accumulating outputs, since the layer passes their initial values."""
     return silenced(Code.UNINITIALISED_REDUCTION) if keeps else nullcontext()

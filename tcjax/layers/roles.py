@@ -1,4 +1,4 @@
-"""What each dimension of a parameter is to its program: summed over, kept, a window, or one of a batch."""
+"""The role of each dimension of a parameter in its program: summed over, kept, a window, or a batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ..symbolic import Affine, IndexVar
 class Role(Enum):
     """How a program uses a dimension of a parameter.
 
-    * BATCH: kept, and an input of the same product runs along it too; or the data choose in it.
+    * BATCH: kept, and an input of the same product runs along it too, or it is indexed by data.
     * WINDOW: summed over, and added to a kept index of an input: ``kh`` in ``x(h+kh) * w(kh)``.
     * IN: summed over.
     * OUT: kept.
@@ -26,7 +26,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A dimension of a parameter: its role, and the name of its index where it is read at a plain one."""
+    """A dimension of a parameter: its role, and the name of its index if the subscript is a bare index."""
 
     role: Role
     index: str | None
@@ -41,15 +41,14 @@ class _Read:
 # The factors of one product.
 _Term = tuple[_Read, ...]
 
-# A product of sums is taken apart up to so many terms.
+# Products of sums are expanded up to this many terms.
 _MOST_TERMS = 64
 
 
 def dimensions(function: ir.Function, name: str, learned: frozenset[str]) -> tuple[Dimension, ...]:
-    """What the program does with the dimensions of the parameter `name`; `learned` are the names of all parameters
-    that a layer learns.
+    """The role of each dimension of the parameter `name`; `learned` are the names of all learned parameters.
 
-    Of several reads the first that sums over a dimension counts, else the first.
+    If there are several reads, the first one that sums over the dimension decides, else the first.
     """
     tensor = next(parameter for parameter in function.parameters if parameter.name == name)
     found = list(_uses(function, name, learned))
@@ -101,7 +100,7 @@ def _dimension(subscript: Affine, read: _Read, others: list[_Read]) -> Dimension
 
 
 def _terms(expr: ir.Expr, reduced: frozenset[IndexVar]) -> list[_Term]:
-    """The reads of an expression, those that are multiplied with each other together."""
+    """The reads of an expression, grouped by the product in which they occur."""
     match expr:
         case ir.Access():
             return [(_Read(expr, reduced),)]

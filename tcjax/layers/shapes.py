@@ -1,4 +1,4 @@
-"""Shapes of parameters and of kept outputs: what sizes, inputs and range inference say together."""
+"""Shapes of parameters and of state, inferred from sizes, inputs and ranges."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
@@ -11,7 +11,7 @@ from ..symbolic import Affine, IndexVar, Size, SizeVar
 Shape = tuple[int, ...]
 Sizes = Mapping[str, int | Shape]
 
-# An unknown dimension is this long while ranges are inferred, so that it never limits an index.
+# The assumed length of an unknown dimension during range inference, so that it never limits an index.
 _ENDLESS: Final = 2**28
 
 
@@ -22,7 +22,7 @@ def parameter_shapes(
 
     `sizes` gives sizes by their name (``{"O": 10}``), extents of indices by theirs (``{"o": 10}``), or whole shapes by
     the parameter's name (``{"w": (3, 10)}``); `inputs` are the shapes of all other parameters. Raises `CompileError`
-    (TC0404) for a name in `sizes` that is none, and where a dimension is left open.
+    (TC0404) for an unknown name in `sizes`, and if a dimension is left open.
     """
     check_names(function, sizes)
     known, extents = _known(function, sizes, inputs or {})
@@ -44,7 +44,7 @@ def kept_shapes(
 ) -> dict[str, Shape]:
     """The shapes of the outputs in `names`, which continue from their last value.
 
-    `shapes` are those of all parameters, None as long as the inputs are not known. Raises as `parameter_shapes`.
+    `shapes` are those of all parameters, None while the inputs are unknown. Raises as `parameter_shapes`.
     """
     known, extents = _known(function, sizes, shapes or {})
     found: dict[str, Shape] = {}
@@ -65,7 +65,7 @@ def kept_shapes(
 
 
 def free_sizes(function: ir.Function, sizes: Sizes) -> dict[str, int]:
-    """The sizes that a call must be told because no argument has them."""
+    """The sizes that a call must be given because no argument has them."""
     return {v.name: size for v in function.free_sizes if isinstance(size := sizes.get(v.name), int)}
 
 
@@ -95,14 +95,14 @@ def check_names(function: ir.Function, sizes: Sizes) -> None:
 
 
 def index_names(function: ir.Function) -> list[str]:
-    """The names of the indices of a program, in order of the alphabet."""
+    """The names of the indices of a program, sorted."""
     return sorted({index.name for index in _indices(function)})
 
 
 def _known(
     function: ir.Function, sizes: Sizes, inputs: Mapping[str, Shape]
 ) -> tuple[dict[SizeVar, int], dict[str, int]]:
-    """Sizes by variable, and extents by the name of an index, before anything is inferred."""
+    """Sizes by variable, and extents by index name, before inference."""
     numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
     tensors = (*function.parameters, *function.returns)
     variables = {v for tensor in tensors for size in tensor.shape for v in size.variables()}
@@ -129,7 +129,7 @@ def _learn(known: dict[SizeVar, int], size: Size, subscript: Affine, extents: Ma
 def _learn_from_ranges(
     function: ir.Function, names: Sequence[str], known: dict[SizeVar, int], inputs: Mapping[str, Shape]
 ) -> None:
-    """A parameter is as long as its reads need it: the other arrays, and given ranges, say how far indices run."""
+    """A parameter is as long as its reads require: other arrays and given ranges determine how far indices run."""
     shapes = dict(inputs)
     tensors = {tensor.name: tensor for tensor in function.parameters}
     for name in names:
@@ -173,7 +173,7 @@ def _open(function: ir.Function, tensor: ir.Tensor, known: Mapping[SizeVar, int]
                 Code.UNBOUND_SIZE,
                 f"nothing says how long dimension {number} of `{tensor.name}` is",
                 tensor.span,
-                help=f"pass {given}, or call the layer with inputs that tell",
+                help=f"pass {given}, or call the layer with inputs that give it",
             )
     raise AssertionError("a dimension is open")
 

@@ -1,4 +1,4 @@
-"""flax.linen as the recipes of the ready layers see it: parameters are variables, made in the first call."""
+"""flax.linen as seen by the recipes of the ready-made layers: parameters are variables, created in the first call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ from ..layers.shapes import Shape
 
 @dataclass(frozen=True)
 class Linen(Adapter):
-    """A layer of flax.linen. `made` says initialisers and shapes of what its recipe asks for by its name alone.
+    """A layer of flax.linen. `made` has the initialisers and shapes of parameters that its recipe requests by name
+    only.
 
-    What is not there, the layer has made in `setup`.
+    Parameters that are not in `made` were created by the layer in `setup`.
     """
 
     dtypes = dtypes
@@ -54,7 +55,7 @@ def learning(layer: Any, learned: Learned) -> Linen:
 
 
 def unboxed(value: Any) -> tuple[jax.Array, Callable[[jax.Array], Any]]:
-    """A first value without the metadata of `nn.with_partitioning`, and what adds it again."""
+    """An initial value without the metadata of `nn.with_partitioning`, and a function that adds it again."""
     if not isinstance(value, meta.AxisMetadata):
         return value, lambda array: array
     return value.unbox(), value.replace_boxed

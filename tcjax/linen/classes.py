@@ -58,7 +58,7 @@ def _made(layer: Any, kernel: Shape) -> dict[str, tuple[Initializer, Shape]]:
 
 
 class _Norm(Linen):
-    """A normalisation, whose moments are those of the inputs as they are."""
+    """A normalisation whose moments are those of the unmodified inputs."""
 
     def promoted(self, *arrays: jax.Array | None, **options: Any) -> tuple[Any, ...]:
         return arrays
@@ -88,7 +88,7 @@ class GroupNorm(nn.GroupNorm):
         return normalization.group_norm(_Norm(self, super().__call__), x, mask, self._groups(x.shape[-1]))
 
     def _groups(self, features: int) -> int | None:
-        """How many groups there are; None where Flax has something to say about it."""
+        """The number of groups; None if Flax should report an error."""
         if (self.num_groups is None) == (self.group_size is None):
             return None
         groups = features // self.group_size if self.group_size else self.num_groups

@@ -1,4 +1,4 @@
-"""Plans to JAX."""
+"""Lowers plans to JAX."""
 
 from .lower import lower
 

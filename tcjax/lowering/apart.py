@@ -1,33 +1,34 @@
-"""Arrays that nothing that reads them computes again."""
+"""Fusion barriers: arrays that their readers must not recompute."""
 
 from collections.abc import Sequence
 
 import jax
 from jax import lax
 
-# XLA:CPU removes `optimization_barrier` before it fuses in JAX 0.10.
+# In JAX 0.10, XLA:CPU removes `optimization_barrier` before it fuses.
 BARRIERS_HOLD = jax.__version_info__ >= (0, 11)
 
-# Of a loop that LLVM writes out: the most steps of which it makes vectors, and the steps from which on it stays a loop.
-# Measured with floats and integers of 2 and 4 bytes.
+# For a loop that LLVM unrolls completely: the largest number of steps that it vectorises, and the number from which on
+# it stays a loop. Measured with floats and integers of 2 and 4 bytes.
 MOST_STEPS, WRITTEN_OUT = 8, 60
-# The elements of 4 bytes in a vector, the best first.
+# The number of 4-byte elements per vector, the best first.
 VECTORS = (8, 4)
 
 
 def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
-    """The array, which nothing that reads it computes again; its first element is that of `corner`."""
+    """The array, protected from recomputation by its readers; its first element is that of `corner`."""
     if BARRIERS_HOLD:
         return lax.optimization_barrier(array)
-    # An update is not fused with what follows: here one of an element by itself, taken from where it came from.
+    # An update is not fused with its readers: this one rewrites a single element with its own value.
     return _updated(array, corner)
 
 
 def looped(array: jax.Array, *, cheap: bool) -> jax.Array:
-    """The array, computed along the dimensions that it has here: it is reshaped behind the loop, at no cost.
+    """The array, computed in a loop over its present dimensions: a later reshape is free.
 
-    A loop of XLA:CPU goes along the dimensions of its result. Where several axes become one of these, it would find the
-    place in each by a division, for every element. What is `cheap` to compute is so in vectors.
+    A loop of XLA:CPU runs over the dimensions of its result. If several axes are merged into one of these, it would
+    need a division per element to find the position in each. If the array is `cheap` to compute, the loop is
+    vectorised.
     """
     if not BARRIERS_HOLD:
         return array
@@ -36,11 +37,11 @@ def looped(array: jax.Array, *, cheap: bool) -> jax.Array:
 
 
 def in_vectors(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The extents, a short innermost one as two, such that a loop along them is compiled to vectors.
+    """The extents, with a short innermost one split in two, such that a loop over them is vectorised.
 
-    LLVM writes out an innermost loop of fewer than some 60 steps, and makes vectors along the loop around it only where
-    it has written out at most 8: single numbers otherwise, at 2 to 3 times the time. So the innermost loop gets at most
-    8 steps, and the one around it as many as a vector has elements, or half of them.
+    LLVM unrolls an innermost loop of fewer than about 60 steps, and vectorises the loop around it only if it unrolled
+    at most 8; scalar code takes 2 to 3 times as long. So the innermost loop gets at most 8 steps, and the one around it
+    as many as a vector has elements, or half of them.
     """
     *outer, inner = extents or (1,)
     if not MOST_STEPS < inner < WRITTEN_OUT:
@@ -50,9 +51,9 @@ def in_vectors(extents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def as_stored(array: jax.Array, order: Sequence[int]) -> jax.Array:
-    """The array with its dimensions in another order, in memory; as it is where the order is the same.
+    """The array with its dimensions permuted in memory; unchanged if the order is the same.
 
-    XLA:CPU puts a copy behind a barrier into the loop that reads it, which then reads across rows.
+    XLA:CPU fuses a copy after a barrier into the loop that reads it, which then reads across rows.
     """
     if tuple(order) == tuple(range(array.ndim)):
         return array

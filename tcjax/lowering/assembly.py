@@ -1,4 +1,4 @@
-"""Parts of an array put together."""
+"""Joins the parts of an array."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -12,7 +12,7 @@ from .apart import keep_apart
 
 
 def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
-    """The array of which the `values` are the parts."""
+    """The array whose parts are the `values`."""
     match whole:
         case Part(stage):
             return values[stage]
@@ -37,7 +37,7 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
 
 
 def _inside(shape: tuple[int, ...], widths: Sequence[tuple[int, int, int]]) -> jax.Array:
-    """Where a part lies that has so much before and after it."""
+    """Where a part lies, given the widths before and after it."""
     inside = jnp.ones((), bool)
     for axis, (extent, (before, after, _)) in enumerate(zip(shape, widths, strict=True)):
         place = lax.broadcasted_iota(jnp.int32, shape, axis)

@@ -1,4 +1,4 @@
-"""Bands of matrix products: blocks of rows times all that they meet, and back to rows and shifts."""
+"""Band matrix products: blocks of rows times everything that they meet, and back to rows and shifts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ BLOCK, PLACE = IndexVar("block"), IndexVar("place")
 
 
 def lower_band(node: Band, context: Context, lower: Lower) -> jax.Array:
-    """The band; what a block computes outside it is masked, even if it is infinite or NaN."""
+    """The band; elements that a block computes outside it are masked, even infinities and NaN."""
     still, sliding = lower(node.still, context), lower(node.sliding, context)
     conditions = ((node.live, node.still.axes), (node.counts, node.axes))
     live, counts = (None if c is None else _aligned(c, lower(c, context), axes) for c, axes in conditions)
@@ -45,13 +45,13 @@ def lower_band(node: Band, context: Context, lower: Lower) -> jax.Array:
 
 
 def _aligned(condition: Node, array: jax.Array, axes: Axes) -> jax.Array:
-    """A condition with a dimension for each axis, of extent 1 where it has none of its own."""
+    """A condition with a dimension for each axis, of extent 1 where it does not depend on it."""
     return align(array, condition.axes, axes) if condition.axes else ranked(array, len(axes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Blocked:
-    """A band of so many rows and shifts, the blocks that it is computed by, and the axes that all arrays have."""
+    """The sizes of a band in rows and shifts, its blocks, and the axes common to all arrays."""
 
     node: Band
     rows: int
@@ -71,7 +71,7 @@ class _Blocked:
     def kept(self, still: jax.Array, sliding: jax.Array, counts: jax.Array | None) -> jax.Array:
         """The products of each block, of which the diagonals are kept."""
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
-        # XLA lays operands out for the product: asked for an order, it would copy them twice.
+        # XLA chooses the operands' layout for the product: with a given order, it would copy them twice.
         first, second = self.in_blocks(node.still.axes), self.in_windows()
         axes = (*self.front(node.axes, row, shift), row, PLACE)
         inside = self.band(counts, node.axes, axes)
@@ -82,7 +82,7 @@ class _Blocked:
     def summed(
         self, still: jax.Array, sliding: jax.Array, live: jax.Array | None, counts: jax.Array | None
     ) -> jax.Array:
-        """Each block of weights, put on the diagonals of a matrix, times what it meets."""
+        """Each block of weights, placed on the diagonals of a matrix, times the values that it meets."""
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
         left = (*self.front(node.still.axes, row, shift), row, shift)
         first, second = (*left[:-1], PLACE), self.in_windows()
@@ -95,29 +95,29 @@ class _Blocked:
         return self.whole(product, axes)
 
     def front(self, axes: Axes, *without: IndexVar) -> Axes:
-        """The batch, the number of the block, and the other axes but for those that are left out."""
+        """The batch, the number of the block, and the other axes except those in `without`."""
         return (*self.batch, BLOCK, *(axis for axis in axes if axis not in (*self.batch, *without)))
 
     def in_blocks(self, axes: Axes) -> Axes:
-        """These axes with the number of the block in front of the rows."""
+        """These axes with the number of the block before the rows."""
         place = axes.index(self.node.window.output)
         return (*axes[:place], BLOCK, *axes[place:])
 
     def in_windows(self) -> Axes:
-        """The axes of what slides, with blocks and places for its positions."""
+        """The axes of the sliding operand, split into blocks and positions."""
         axes = self.node.sliding.axes
         place = axes.index(self.node.window.position)
         return (*axes[:place], BLOCK, PLACE, *axes[place + 1 :])
 
     def turned(self, array: jax.Array, axes: Axes) -> jax.Array:
-        """The array with rows and shifts in the order in which their positions rise, or back."""
+        """The array with rows and shifts ordered by ascending position, or back."""
         window = self.node.window
         flips = ((window.output, window.flip_output), (window.kernel, window.flip_kernel))
         dimensions = [axes.index(axis) for axis, turned in flips if turned and axis in axes]
         return lax.rev(array, dimensions) if dimensions else array
 
     def by_rows(self, array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:
-        """The array, whose axes are `axes`, with its rows in blocks, and zeros behind the last of them."""
+        """The array, whose axes are `axes`, with its rows split into blocks, the last one padded with zeros."""
         place = axes.index(self.node.window.output)
         array = self.turned(array, axes)
         if array.shape[place] > 1:
@@ -127,25 +127,25 @@ class _Blocked:
         return transpose(array, self.in_blocks(axes), wanted)
 
     def windows(self, sliding: jax.Array) -> jax.Array:
-        """The positions that each of the blocks meets, and zeros behind the last of them."""
+        """The positions that each block meets, the last ones padded with zeros."""
         blocks, axes = self.blocks, self.node.sliding.axes
         place = axes.index(self.node.window.position)
         over = blocks.overlapping
         steps = _cut(sliding, place, blocks.count + over - 1, blocks.step)
         parts = [lax.slice_in_dim(steps, n, n + blocks.count, axis=place) for n in range(over)]
-        # Cut first: what is put together is stored.
+        # Cut first: the joined array is stored.
         parts[-1] = lax.slice_in_dim(parts[-1], 0, blocks.width - (over - 1) * blocks.step, axis=place + 1)
         return lax.concatenate(parts, place + 1)
 
     def whole(self, array: jax.Array, axes: Axes) -> jax.Array:
-        """The result of its blocks, whose axes are `axes`."""
+        """The result from its blocks, whose axes are `axes`."""
         wanted = self.node.axes
         place = wanted.index(self.node.window.output)
         array = lax.collapse(transpose(array, axes, (*wanted[:place], BLOCK, *wanted[place:])), place, place + 2)
         return self.turned(lax.slice_in_dim(array, 0, self.rows, axis=place), wanted)
 
     def band(self, condition: jax.Array | None, axes: Axes, wanted: Axes) -> jax.Array:
-        """Where a row of a block meets a place, and a condition with these `axes` holds."""
+        """Whether a row of a block meets a position, and a condition with these `axes` holds."""
         window, blocks = self.node.window, self.blocks
         if condition is not None:
             extents = {window.output: self.rows, window.kernel: self.shifts}
@@ -157,7 +157,7 @@ class _Blocked:
         return lax.expand_dims(inside, range(len(wanted) - 2))
 
     def spread(self, array: jax.Array) -> jax.Array:
-        """Rows and shifts, the last dimensions, as rows and places: each row begins a stride behind the one before."""
+        """Rows and shifts, the last dimensions, as rows and positions: each row begins one stride after the last."""
         *before, rows, shifts = array.shape
         window, width = self.node.window, self.blocks.width
         behind = width + window.stride - window.dilation * (shifts - 1) - 1
@@ -166,7 +166,7 @@ class _Blocked:
         return lax.reshape(flat[..., : rows * width], (*before, rows, width))
 
     def diagonals(self, array: jax.Array) -> jax.Array:
-        """Rows and places, the last dimensions, as rows and shifts."""
+        """Rows and positions, the last dimensions, as rows and shifts."""
         *before, rows, width = array.shape
         window = self.node.window
         skewed = _cut(lax.collapse(array, len(before)), len(before), rows, width + window.stride)
@@ -175,7 +175,7 @@ class _Blocked:
 
 
 def _cut(array: jax.Array, place: int, count: int, size: int) -> jax.Array:
-    """The array with a dimension, zeros behind it, as so many blocks of this size."""
+    """The array with a dimension split into `count` blocks of this size, padded with zeros."""
     padding = [(0, 0, 0)] * array.ndim
     padding[place] = (0, count * size - array.shape[place], 0)
     array = lax.pad(array, jnp.zeros((), array.dtype), padding)

@@ -189,7 +189,7 @@ def j1(x: jax.Array) -> jax.Array:
 
 @elementwise(lambda _, x: -y1(x))
 def y0(x: jax.Array) -> jax.Array:
-    """Minus infinity at 0, NaN below."""
+    """Minus infinity at 0, NaN below 0."""
     z = jnp.square(jnp.minimum(x, NEAR))
     near = polynomial(Y0_P, z) / polynomial(Y0_Q, z) + 2 / math.pi * jnp.log(x) * j0(x)
     return jnp.where(x <= NEAR, near, _waves_0(x)[1])
@@ -201,7 +201,7 @@ def _y1_derivative(answer: jax.Array, x: jax.Array) -> jax.Array:
 
 @elementwise(_y1_derivative)
 def y1(x: jax.Array) -> jax.Array:
-    """Minus infinity at 0, NaN below."""
+    """Minus infinity at 0, NaN below 0."""
     z = jnp.square(jnp.minimum(x, NEAR))
     near = x * polynomial(Y1_P, z) / polynomial(Y1_Q, z) + 2 / math.pi * (jnp.log(x) * j1(x) - 1 / x)
     return jnp.where(x == 0, -jnp.inf, jnp.where(x <= NEAR, near, _waves_1(x)[1]))
@@ -225,14 +225,14 @@ def i1(x: jax.Array) -> jax.Array:
 
 
 def _waves_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """J0 and Y0 of ``x > 5``."""
+    """J0 and Y0 for ``x > 5``."""
     inner = jnp.maximum(x, NEAR)
     ahead, behind = jnp.sin(inner) - jnp.cos(inner), jnp.sin(inner) + jnp.cos(inner)
     return _waves(inner, PHASE_0, QUARTER_0, cosine=behind, sine=ahead)
 
 
 def _waves_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """J1 and Y1 of ``x > 5``."""
+    """J1 and Y1 for ``x > 5``."""
     inner = jnp.maximum(x, NEAR)
     ahead, behind = jnp.sin(inner) - jnp.cos(inner), jnp.sin(inner) + jnp.cos(inner)
     return _waves(inner, PHASE_1, QUARTER_1, cosine=ahead, sine=-behind)
@@ -246,7 +246,7 @@ def _waves(
 ) -> tuple[jax.Array, jax.Array]:
     """The functions of the first and second kind; `cosine` and `sine` of the shifted x are given times sqrt(2).
 
-    A sum of sin(x) and cos(x) stands for the shift, since ``x - pi / 4`` would lose the last digits of a large x.
+    A sum of sin(x) and cos(x) replaces the shift, since ``x - pi / 4`` would lose the last digits of a large x.
     """
     w = NEAR / x
     p = polynomial(phase[0], w * w) / polynomial(phase[1], w * w)
@@ -273,7 +273,7 @@ def _over_power(sign: int, n: int) -> Function:
 
 
 def _recurrent_over_power(sign: int, n: int, x: jax.Array) -> jax.Array:
-    """The same by the recurrence over the order, which is stable where ``|x| >= 2``."""
+    """The same by the recurrence over the order, which is stable for ``|x| >= 2``."""
     far = jnp.where(jnp.abs(x) < 2, 2, x)
     before, current = (j0(far), j1(far) / far) if sign < 0 else (i0(far), i1(far) / far)
     for order in range(1, n):

@@ -1,4 +1,4 @@
-"""The one runner of loops over blocks: tiles after each other, blocks between ends, and states that remember points."""
+"""Runs loops over blocks: tiles in sequence, blocks between bounds, and states that accumulate points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ Arrays = Mapping[str, jax.Array]
 Foreign = Mapping[str, Callable[..., object]]
 Starts = Mapping[IndexVar, jax.Array]
 Steps = Mapping[IndexVar, int | jax.Array]
-# The values at some points and where they take part (None: everywhere).
+# The values at some points, and a mask of the active ones (None: all).
 Values = tuple[jax.Array, jax.Array | None]
 S = TypeVar("S")
 V = TypeVar("V")
@@ -31,11 +31,10 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Generic[V]):
-    """`count` blocks, `unroll` of them in a trip, and a `tail` of other points behind them.
+    """`count` blocks, `unroll` of them per trip, and a `tail` of remaining points.
 
-    ``block(first, u)`` is the block number ``first + u``; `first` is traced, or a number for the blocks that run
-    outside of the loop. Of blocks with a `span`, only those in this range take part. `arrays` are those that a block
-    may use.
+    ``block(first, u)`` is the block number ``first + u``; `first` is traced, or a number for blocks outside the loop.
+    If blocks have a `span`, only those in this range are visited. `arrays` are those that a block may use.
     """
 
     count: int
@@ -46,11 +45,11 @@ class Blocks(Generic[V]):
     arrays: Arrays = field(default_factory=dict[str, jax.Array])
 
     def trip(self, first: int | jax.Array, count: int | None = None) -> list[V]:
-        """So many blocks from one on."""
+        """`count` blocks from `first` on."""
         return [self.block(first, u) for u in range(self.unroll if count is None else count)]
 
     def trips(self, first: int, count: int) -> tuple[Any, Any]:
-        """Of so many trips behind the blocks that come `first`, those that take part."""
+        """The range of trips to run, out of `count` trips after the first `first` blocks."""
         if self.span is None:
             return np.int32(0), np.int32(count)
         before, behind = (jnp.maximum(block - first, 0) for block in self.span)
@@ -58,19 +57,19 @@ class Blocks(Generic[V]):
 
 
 class States(Generic[S, V]):
-    """What is remembered of points, block by block in their order, and of those behind all blocks.
+    """The state accumulated over points: block by block in order, then the tail.
 
-    A single trip is no loop, unless the states say so.
+    A single trip is not a loop, unless the states require one.
     """
 
     always_loops = False
 
     def empty(self, sample: Callable[[], V]) -> S:
-        """The state before all points, which are like those of `sample`."""
+        """The state before any points, which are shaped like those of `sample`."""
         raise NotImplementedError
 
     def after(self, state: S | None, block: V) -> S:
-        """The state after a block; with no state before it, it is the first."""
+        """The state after a block; with no state before it, the block is the first."""
         raise NotImplementedError
 
     def absorb(self, state: S | None, blocks: Sequence[V]) -> S:
@@ -81,7 +80,7 @@ class States(Generic[S, V]):
         return state
 
     def loop(self, state: S, blocks: Blocks[V], first: int, trips: int) -> S:
-        """The state after so many trips, which come behind the blocks that were `first`."""
+        """The state after `trips` trips, which follow the first `first` blocks."""
 
         def step(trip: jax.Array, state: S) -> S:
             return self.absorb(state, blocks.trip(trip * jnp.int32(blocks.unroll) + jnp.int32(first)))
@@ -93,14 +92,14 @@ class States(Generic[S, V]):
         return state
 
     def behind(self, state: S | None, tail: V) -> S:
-        """The state after the points behind all blocks."""
+        """The state after the tail."""
         return self.after(state, tail)
 
 
 class Recomputed(States[S, V]):
-    """States of which JAX takes the derivative, block by block.
+    """States that JAX differentiates, block by block.
 
-    Reverse mode keeps the state before each run of `length` blocks, and computes a run again when it comes to it.
+    Reverse mode stores the state before each run of `length` blocks, and recomputes a run when it reaches it.
     """
 
     always_loops = True
@@ -128,7 +127,7 @@ class Recomputed(States[S, V]):
 
 
 def reduced(blocks: Blocks[V], states: States[S, V], state: S | None = None) -> S:
-    """The state after all points, which goes on from another if there is one."""
+    """The state after all points, continuing from another one if given."""
     trips, first = divmod(blocks.count, blocks.unroll)
     if trips <= 1 and not states.always_loops:
         trips, first = 0, blocks.count
@@ -159,7 +158,7 @@ class Visited:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """The arrays that points are computed from, and those among them that are read beyond their ends, `padded`."""
+    """The arrays from which points are computed; `padded` are those that are read beyond their ends."""
 
     arrays: Arrays
     padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]]
@@ -180,7 +179,7 @@ class Run:
         )
 
     def blocks(self, starts: Starts) -> Blocks[Visited]:
-        """The blocks for the tile that begins there."""
+        """The blocks for the tile that begins at `starts`."""
         plan = self.plan
         first, behind = self.span(starts)
         limits = (first - plan.lo) // plan.width, (behind + (plan.width - 1 - plan.lo)) // plan.width
@@ -191,7 +190,7 @@ class Run:
         def block(first: int | jax.Array, step: int) -> Visited:
             assert plan.body is not None
             if id(first) not in parts:
-                # The block is kept so that its identity stays its own.
+                # The block is kept so that its `id` is not reused.
                 parts[id(first)] = first, self._part(first)
             steps = {**starts, BLOCK: first + step, STEP: step}
             return self._visited(plan.body, steps, parts[id(first)][1])
@@ -204,7 +203,7 @@ class Run:
         return Blocks(plan.count, block, rest, plan.unroll, limits if plan.ends else None, self.given)
 
     def span(self, starts: Starts) -> tuple[jax.Array, jax.Array]:
-        """Of the values of the loop in whole blocks those between which a point of the tile may count."""
+        """The range of loop values, in whole blocks, in which a point of the tile may be active."""
         plan = self.plan
         context = Context(self.whole.arrays, self.foreign, starts, self.whole.padded)
         firsts = [starts[tile.start] for tile in plan.tiles]
@@ -217,7 +216,7 @@ class Run:
         return between([(end, limit(end)) for end in plan.ends], every, jnp.maximum, jnp.minimum)
 
     def _part(self, first: int | jax.Array) -> _Operands:
-        """The arrays, those that are cut from a block on as far as its trip needs them."""
+        """The arrays; those that are sliced from a block on, only as far as its trip needs them."""
         plan = self.plan
         steps = min(2 * plan.unroll, plan.count - first) if isinstance(first, int) and not first else plan.unroll
         arrays, around = dict(self.whole.arrays), dict(self.whole.padded)
@@ -225,7 +224,7 @@ class Run:
             start, count, is_turned = first * plan.width + cut.first, steps * plan.width, cut.tensor in self.turned
             arrays[cut.tensor] = _cut(arrays[cut.tensor], start, count, cut.dimension, is_turned)
             if cut.tensor in around:
-                # No zeros lie along the loop: all reads there are inside of the tensor.
+                # No padding along the loop: all reads there are in bounds.
                 wide, lows = around[cut.tensor]
                 around[cut.tensor] = _cut(wide, start, count, cut.dimension, is_turned), lows
         return _Operands(arrays, around)
@@ -246,9 +245,9 @@ class Run:
 def _cut(array: jax.Array, start: int | jax.Array, count: int, dimension: int, is_turned: bool) -> jax.Array:
     if isinstance(start, int):
         part = lax.slice_in_dim(array, start, start + count, axis=dimension)
-        # What is turned round within the kernel that reads it would be read across rows.
+        # An array transposed inside the kernel that reads it would be read across rows.
         return lax.optimization_barrier(part) if is_turned else part
-    # In a loop with the cut inside, XLA:CPU would not use vectors.
+    # With the slice inside the loop, XLA:CPU would not vectorise it.
     part = lax.dynamic_slice_in_dim(array, start, count, axis=dimension)
     return keep_apart(part, part)
 
@@ -257,7 +256,7 @@ def _cut(array: jax.Array, start: int | jax.Array, count: int, dimension: int, i
 
 
 def laid_out(arrays: Arrays, layouts: Iterable[Layout]) -> dict[str, jax.Array]:
-    """The arrays as they should lie while the loop runs."""
+    """The arrays in the layout for the loop."""
     found: dict[str, jax.Array] = {}
     for layout in layouts:
         array = lax.transpose(arrays[layout.tensor], layout.order)
@@ -275,9 +274,9 @@ def over_tiles(
     arrays: Arrays,
     kept: S,
 ) -> tuple[list[jax.Array], S]:
-    """The results of all tiles, with one dimension for each of their `axes`, and what each tile passes to the next.
+    """The results of all tiles, with one dimension for each of their `axes`, and the state passed from tile to tile.
 
-    `run` computes those of one.
+    `run` computes one tile.
     """
     firsts: Starts = {tile.start: jnp.int32(tile.lo) for tile in tiles}
     if all(tile.count == 1 for tile in tiles):
@@ -309,10 +308,10 @@ def over_tiles(
 
 
 def over_blocks(step: Callable[[jax.Array, S], S], state: S, blocks: tuple[Any, Any], arrays: Arrays) -> S:
-    """The state after the steps of these blocks, one after the other."""
+    """The state after the steps of these blocks, in sequence."""
 
     def numbered(number: jax.Array, state: S) -> S:
-        # With 64 bits the number of a step has as many.
+        # With 64-bit types enabled, step numbers have 64 bits.
         return step(lax.convert_element_type(number, jnp.int32), state)
 
     carry = steady(lambda carry: step(jnp.int32(0), carry), state, arrays.values())

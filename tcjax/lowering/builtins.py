@@ -1,4 +1,4 @@
-"""The builtin functions in JAX: elementwise, with CUDA's meanings, differentiable to every order."""
+"""The builtin functions in JAX: elementwise, with CUDA's semantics, differentiable to every order."""
 
 import math
 import operator
@@ -19,7 +19,7 @@ from .special import cospi, erfcinv, erfcx, lgamma, normcdf, normcdfinv, sinpi, 
 
 
 def _round(x: jax.Array) -> jax.Array:
-    """Halves go away from zero."""
+    """Halves are rounded away from zero."""
     return lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)
 
 
@@ -60,9 +60,9 @@ def _fmod(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @elementwise(lambda answer, x, y: jnp.ones_like(answer), _minus_quotient)
 def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
-    """IEEE 754: ``x - n * y``, n the nearest integer to ``x / y``, the even one of two; exact."""
+    """IEEE 754: ``x - n * y``, n the nearest integer to ``x / y``, even on ties; exact."""
     size, step = jnp.abs(x), jnp.abs(y)
-    # Twice the step keeps the parity of n; where it overflows, |x| is already below it.
+    # Twice the step keeps the parity of n; if it overflows, |x| is already below it.
     double = jnp.where(step > jnp.finfo(x.dtype).max / 2, step, 2 * step)
     rest = jnp.where(double == step, jnp.where(jnp.isfinite(x), size, jnp.nan), lax.rem(size, double))
     # With `rest` in [0, 2 * step]: n is 0 up to half a step, 1 below one and a half, 2 from there.
@@ -95,7 +95,7 @@ def _rcbrt(x: jax.Array) -> jax.Array:
 
 
 def _along(k: int) -> Function:
-    """The derivative of a norm in the k-th direction; 0 at the origin, where there is none."""
+    """The derivative of a norm with respect to the k-th argument; 0 at the origin, where it is undefined."""
 
     def derivative(norm: jax.Array, *arguments: jax.Array) -> jax.Array:
         origin = norm == 0
@@ -105,12 +105,12 @@ def _along(k: int) -> Function:
 
 
 def _against(k: int) -> Function:
-    """The derivative of a reciprocal norm in the k-th direction."""
+    """The derivative of a reciprocal norm with respect to the k-th argument."""
     return lambda reciprocal, *arguments: -(arguments[k] * reciprocal) * reciprocal * reciprocal
 
 
 def _norm(*arguments: jax.Array) -> jax.Array:
-    """The Euclidean norm, scaled against overflow; infinite if an argument is, even beside a NaN."""
+    """The Euclidean norm, scaled against overflow; infinite if an argument is, even if another one is NaN."""
     largest = reduce(jnp.maximum, map(jnp.abs, arguments))
     scale = jnp.where((largest == 0) | jnp.isinf(largest), 1, largest)
     norm = scale * jnp.sqrt(reduce(operator.add, (jnp.square(argument / scale) for argument in arguments)))
@@ -145,21 +145,21 @@ def _fdim(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
-    """The other argument where one is NaN."""
+    """The other argument if one is NaN."""
     return jnp.maximum(jnp.where(jnp.isnan(x), y, x), jnp.where(jnp.isnan(y), x, y))
 
 
 def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
-    """The other argument where one is NaN."""
+    """The other argument if one is NaN."""
     return jnp.minimum(jnp.where(jnp.isnan(x), y, x), jnp.where(jnp.isnan(y), x, y))
 
 
 def _logaddexp(*exponents: jax.Array) -> jax.Array:
-    """About the largest exponent, which passes no derivative: as a reduction of any number of them."""
+    """Relative to the largest exponent, which passes no derivative, like a reduction over any number of them."""
     largest = lax.stop_gradient(reduce(jnp.maximum, exponents))
     shift = jnp.where(jnp.isfinite(largest), largest, 0)
     total = sum(jnp.exp(exponent - shift) for exponent in exponents)
-    # The logarithm of zero must not meet a derivative.
+    # The derivative must not reach the logarithm of zero.
     found = jnp.log(jnp.where(total == 0, 1, total)) + shift
     return jnp.where(total == 0, -jnp.inf, found).astype(largest.dtype)
 
@@ -173,7 +173,7 @@ def _softplus(x: jax.Array) -> jax.Array:
 
 
 def _silu(x: jax.Array) -> jax.Array:
-    # The sigmoid is 0 far below the bound, which keeps minus infinity from meeting it.
+    # The sigmoid is 0 far below the bound, which keeps minus infinity out of the product.
     return jnp.maximum(x, -1000) * jax.nn.sigmoid(x)
 
 
@@ -181,7 +181,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     """``x / 2 * (1 + tanh(angle))``: Hendrycks and Gimpel 2016, section 2."""
     inner = jnp.clip(x, -20, 20)
     angle = math.sqrt(2 / math.pi) * (inner + 0.044715 * inner * inner * inner)
-    # (1 + tanh(a)) / 2 is the sigmoid of 2a, which keeps its digits below 0.
+    # (1 + tanh(a)) / 2 is the sigmoid of 2a, which keeps its precision for negative a.
     return jnp.maximum(x, -1000) * jax.nn.sigmoid(2 * angle)
 
 
@@ -311,7 +311,7 @@ BUILTINS: Final[Mapping[str, Function]] = {
 }
 
 # Where a builtin is not evaluated, its arguments are replaced by these: its value and derivatives are finite there, so
-# that the zero which meets them in a gradient stays a zero.
+# that the zero that multiplies them in a gradient stays zero.
 SAFE_ARGUMENT: Final[Mapping[str, tuple[float, ...]]] = {
     name: (1.0,) * signature.arity for name, signature in SIGNATURES.items()
 } | {

@@ -14,7 +14,7 @@ from .stores import begun, lower_store, lower_value
 
 
 def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    """The target after a statement; `old` is its content before, None where nothing was written yet."""
+    """The target after a statement; `old` is its content before, None if nothing has been written yet."""
     if stage.chunks is None:
         return lower_store(stage, lower_value(stage, context, lower), old, context, lower)
     if stage.store.combine is Reducer.SUM:
@@ -24,7 +24,7 @@ def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: 
     def run(arrays: dict[str, jax.Array], old: jax.Array | None) -> jax.Array:
         return _in_chunks(stage, old, Context(arrays, context.foreign), lower)
 
-    # Equal values share a derivative, whichever chunks they are of.
+    # Equal values share a derivative, whichever chunks they are in.
     @run.defjvp
     def _(primals: tuple[dict[str, jax.Array], jax.Array | None], tangents: object) -> tuple[jax.Array, jax.Array]:
         def whole(arrays: Mapping[str, jax.Array], old: jax.Array | None) -> jax.Array:

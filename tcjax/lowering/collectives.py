@@ -1,4 +1,4 @@
-"""What the devices along mesh axes have, as one: every device has the result."""
+"""Combines the parts of the devices along mesh axes: every device gets the result."""
 
 import functools
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def minimum(part: jax.Array, axes: Axes) -> jax.Array:
 
 def logsumexp(part: jax.Array, axes: Axes) -> jax.Array:
     largest = maximum(lax.stop_gradient(part), axes)
-    # Where all are infinite their difference is no number.
+    # If all are infinite, their difference is NaN.
     largest = jnp.where(jnp.isfinite(largest), largest, 0)
     return largest + jnp.log(lax.psum(jnp.exp(part - largest), axes))
 
@@ -48,11 +48,12 @@ def one_by_one(join: Callable[[Any, Any], Any], part: Any, axes: Axes) -> Any:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def extremum(part: jax.Array, axes: Axes, largest: bool) -> jax.Array:
-    """The largest or the smallest of the parts; NaN where one is."""
+    """The largest or the smallest of the parts; NaN if any is."""
     collective = lax.pmax if largest else lax.pmin
     if not jnp.issubdtype(part.dtype, jnp.floating):
         return collective(part, axes)
-    # XLA's collectives drop NaN. Integers with the bits of floats are ordered as these, where negative ones count down.
+    # XLA's collectives drop NaN. Integers with the bits of floats have the same order, except that negative ones are
+    # reversed.
     bits = jnp.dtype("int64" if part.dtype == jnp.float64 else "int32")
     wide = part.astype(jnp.float64 if bits == jnp.int64 else jnp.float32)
     ends = jnp.iinfo(bits)
@@ -67,7 +68,7 @@ def _turned(key: jax.Array, most: int) -> jax.Array:
 
 @extremum.defjvp
 def _(axes: Axes, largest: bool, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
-    # JAX has no derivative of these collectives: as for one device, equal extrema share it.
+    # JAX has no derivative of these collectives: equal extrema share it, as on one device.
     (part,), (tangent,) = primals, tangents
     result = extremum(part, axes, largest)
     if tangent.dtype != part.dtype:  # Integers have no derivative.

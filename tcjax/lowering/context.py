@@ -1,4 +1,4 @@
-"""What every lowering has at hand: the arrays, the steps of unrolled loops, and how axes line up."""
+"""The context of every lowering: the arrays, the steps of unrolled loops, and the alignment of axes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from ..symbolic import IndexVar, SizeVar
 from .sizes import Dim
 from .views import viewed
 
-# So many compiled functions are kept for a primitive that is not part of a larger computation, as `jax.disable_jit`
-# runs it. They belong to no kernel that takes them along when it goes.
+# The number of compiled functions cached for a primitive that runs on its own, as under `jax.disable_jit`. They do not
+# belong to a kernel that would free them.
 MOST_COMPILED: Final = 128
 
 
@@ -23,11 +23,11 @@ MOST_COMPILED: Final = 128
 class Context:
     """`arrays` by tensor name, `steps` of the enclosing loops, `foreign` functions by name.
 
-    The steps of unrolled loops are numbers, those of loops at run time are traced. `padded` holds tensors with the
-    zeros already around them that any read asks for, and the number of those in front, by dimension. `done` keeps
-    what was computed, by the number that `repeats` gives equal nodes: one that occurs twice is computed once, and so is
-    its derivative. `views` keeps the views of tensors, `shared` the results of passes, by their identity, from one
-    statement to the next. `sizes` are those that are symbols.
+    The steps of unrolled loops are numbers, those of run-time loops are traced. `padded` holds tensors with all the
+    zero padding that any read needs, and the padding at the front, by dimension. `done` holds computed values, by the
+    number that `repeats` gives equal nodes: a repeated node is computed once, and so is its derivative. `views` keeps
+    the views of tensors, `shared` the results of passes, by identity, from one statement to the next. `sizes` are the
+    symbolic ones.
     """
 
     arrays: Mapping[str, jax.Array]
@@ -69,7 +69,7 @@ def transpose(array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:
 
 
 def align(array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:
-    """The array with a dimension for every axis of `wanted`, of extent 1 where it has none of its own."""
+    """The array with a dimension for every axis of `wanted`, of extent 1 for those it does not have."""
     if axes == wanted or not axes:
         return array
     ordered = tuple(axis for axis in wanted if axis in axes)
@@ -79,12 +79,12 @@ def align(array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:
 
 
 def ranked(array: jax.Array, rank: int) -> jax.Array:
-    """An array without dimensions, of which there is one for all elements, with so many."""
+    """A scalar array, reshaped to this rank."""
     return array if array.ndim else lax.expand_dims(array, range(rank))
 
 
 def numeric(dtype: str) -> jax.numpy.dtype:
-    """The array type for a scalar type: 64 bits become 32 while JAX's x64 mode is off."""
+    """The array type for a scalar type: 64-bit types become 32-bit while JAX's x64 mode is off."""
     return jax.dtypes.canonicalize_dtype(dtype)
 
 

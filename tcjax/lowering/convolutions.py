@@ -12,7 +12,7 @@ from .reductions import as_nest, looped
 
 
 def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
-    """The convolution; where what is not finite may meet what does not count, term by term."""
+    """The convolution; term by term if infinities or NaN could multiply masked values."""
     if isinstance(node.derivative, LoopNest):
         return as_nest(node.derivative, node.axes, context, lower)
     image, kernel, exact = lower(node.image, context), lower(node.kernel, context), node.exact
@@ -27,8 +27,8 @@ def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
     arrays = [context.arrays[name] for name in names]
     watched = [kernel] if node.everywhere else [image, kernel]
     finite = finite_p.bind(*watched)
-    # Outside of the branches: XLA:CPU convolves fifteen times as slowly in there. Where the other branch runs, the zero
-    # cotangent of this one must not meet what is infinite.
+    # Outside the branches: inside one, XLA:CPU convolves fifteen times as slowly. If the other branch runs, the zero
+    # cotangent of this one must not multiply an infinity.
     plain = _convolution(node, *(jnp.where(finite, array, 0) for array in (image, kernel)))
     return lax.cond(finite, lambda: plain, lambda: placed_as(plain, one_by_one, arrays))
 
@@ -46,7 +46,7 @@ def _convolution(node: Convolve, image: jax.Array, kernel: jax.Array) -> jax.Arr
     groups = 1
     for axis in node.groups:
         groups *= image_extents[axis]
-    # 16-bit operands are widened first: the transposes of a convolution want one type throughout.
+    # 16-bit operands are widened first: the transposes of a convolution require a single type.
     image, kernel = image.astype(kind), kernel.astype(kind)
     if node.split:
         images = lax.reshape(image, (image.shape[0], groups, image.shape[1] // groups, *image.shape[2:]))

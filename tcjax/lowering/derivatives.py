@@ -1,4 +1,4 @@
-"""Elementwise functions whose partial derivatives are stated: those that JAX cannot or should not differentiate."""
+"""Elementwise functions with explicit partial derivatives, where JAX's own are missing or unsuitable."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -27,7 +27,7 @@ def elementwise(*partials: Function | None, widen: bool = True) -> Callable[[Fun
             answer = rule(*primals)
             total = jnp.zeros_like(answer)
             for derivative, tangent in zip(partials, tangents, strict=True):
-                # A zero tangent must not meet a derivative that is infinite or NaN there.
+                # A zero tangent must not multiply a derivative that is infinite or NaN there.
                 if derivative is not None and not isinstance(tangent, SymbolicZero):
                     total = total + derivative(answer, *primals) * tangent
             return answer, total

@@ -1,4 +1,4 @@
-"""Python functions and, under the names that derivatives call them by, their partial derivatives."""
+"""Python functions and their partial derivatives, under the names used in derivatives."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 
 def with_derivatives(functions: Mapping[str, Callable[..., object]]) -> Mapping[str, Callable[..., object]]:
-    """The functions, and ``d0_f``, ``d1_f``, ... of each `f`, and of those; only functions are listed."""
+    """The functions, and ``d0_f``, ``d1_f``, ... of each `f`, recursively; only functions are listed."""
     return _Derived(functions) if functions else functions
 
 
@@ -32,7 +32,7 @@ class _Derived(Mapping[str, Callable[..., object]]):
 
 
 def _partial(function: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """The derivative of an elementwise function by one of its arguments."""
+    """The derivative of an elementwise function with respect to one of its arguments."""
 
     def derivative(*arguments: Any) -> jax.Array:
         arrays = [jnp.asarray(argument) for argument in arguments]

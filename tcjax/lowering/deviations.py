@@ -12,8 +12,8 @@ from .context import Context, Lower, transpose
 from .placing import is_placed
 from .provisos import either
 
-# One in so many values tells whether a mean is much larger than the deviations from it: whatever the others are, their
-# squares are as many times as large as those of all of them, at most.
+# Every n-th value is sampled to see whether a mean is much larger than the deviations from it: whatever the others are,
+# the sampled squares overestimate the mean square at most n times.
 SAMPLE = 64
 
 
@@ -26,10 +26,10 @@ def lower_deviations(node: Deviations, context: Context, lower: Lower) -> jax.Ar
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def _squares(array: jax.Array, dimensions: tuple[int, ...], most: float) -> jax.Array:
-    """``sum (x - mean)^2`` as ``sum x^2 - (sum x)^2 / n`` where that loses few digits, and is a number."""
+    """``sum (x - mean)^2`` as ``sum x^2 - (sum x)^2 / n`` if that loses few digits and is not NaN."""
     mean = _mean(array, dimensions)
     if is_placed(array):
-        # Along explicit axes the two ways could lie differently.
+        # Along explicit mesh axes the two branches could have different layouts.
         return jnp.sum(jnp.square(_from(mean, array, dimensions)), dimensions)
     squares = jnp.sum(array * array, dimensions)
     found = squares - jnp.sum(array, dimensions) * mean
@@ -45,7 +45,7 @@ def _squares(array: jax.Array, dimensions: tuple[int, ...], most: float) -> jax.
 def _(
     dimensions: tuple[int, ...], most: float, primals: tuple[jax.Array], tangents: tuple[jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    # The mean moves too, but that adds the sum of all deviations, which is zero.
+    # The mean changes too, but its term is the sum of all deviations, which is zero.
     [array], [tangent] = primals, tangents
     mean = _mean(array, dimensions)
     rounded = lax.stop_gradient(_rounded(array, mean, dimensions, most))
@@ -54,7 +54,7 @@ def _(
 
 
 def _rounded(array: jax.Array, mean: jax.Array, dimensions: tuple[int, ...], most: float) -> jax.Array:
-    """What a mean is short of, where it is so much larger than the deviations that they would lose digits."""
+    """The rounding error of a mean, if it is so much larger than the deviations that they would lose digits."""
 
     def left(array: jax.Array, mean: jax.Array, sample: jax.Array) -> jax.Array:
         return _mean(_from(mean, array, dimensions), dimensions)

@@ -1,4 +1,4 @@
-"""Operators and builtins, element by element."""
+"""Lowers operators and builtins, element by element."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ def lower_fill(node: Fill, context: Context) -> jax.Array:
 
 
 def _representable(value: bool | int | float | complex, dtype: str) -> bool | int | float | complex:
-    """An extreme of a 64-bit integer type, in the 32 bits that hold it while x64 mode is off."""
+    """An extreme value of a 64-bit integer type, fitted to the 32 bits used while x64 mode is off."""
     kind = numeric(dtype)
     if isinstance(value, int) and not isinstance(value, bool) and jnp.issubdtype(kind, jnp.integer):
         info = jnp.iinfo(kind)
@@ -48,7 +48,7 @@ def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
 
 
 def _together(node: CallBuiltin) -> tuple[Node, ...]:
-    """The arguments of a sum of exponentials and of those that are its arguments: one logarithm is enough."""
+    """The arguments of a logaddexp, with nested ones flattened: a single logarithm is enough."""
     found: list[Node] = []
     for part in node.arguments:
         if isinstance(part, CallBuiltin) and part.function == node.function and part.live is None:
@@ -71,7 +71,7 @@ def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
             return lax.stop_gradient(arguments[0])
         case "power":
             exponent = _whole(node.arguments[1], context)
-            # In a loop at run time the exponent is no number yet.
+            # In a run-time loop the exponent is not yet known.
             return jnp.power(*arguments) if exponent is None else lax.integer_pow(arguments[0], exponent)
         case operator:
             power = of_number(node.arguments[1], arguments[0]) if operator == "**" else None
@@ -79,7 +79,7 @@ def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
 
 
 def _share(node: Apply, context: Context, lower: Lower) -> jax.Array:
-    """An exponential divided by the sum of all of them; the sum has no derivative of its own here."""
+    """An exponential divided by the sum of all exponentials; the sum has no separate derivative here."""
     part, total = node.arguments
     assert isinstance(part, CallBuiltin)
     (exponent,) = part.arguments
@@ -94,7 +94,7 @@ def _share(node: Apply, context: Context, lower: Lower) -> jax.Array:
         primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
     ) -> tuple[jax.Array, jax.Array]:
         share, moved = run(*primals), tangents[0]
-        # XLA would compute the share again from exponentials that it keeps.
+        # Otherwise XLA would recompute the share from stored exponentials.
         share = lax.optimization_barrier(share)
         return share, share * (moved - jnp.sum(share * moved, summed, keepdims=True))
 
@@ -102,7 +102,7 @@ def _share(node: Apply, context: Context, lower: Lower) -> jax.Array:
 
 
 def _whole(node: Node, context: Context) -> int | None:
-    """The whole number that numbers and steps come to; None while a step is not known."""
+    """The integer value of an expression of numbers and steps; None while a step is unknown."""
     match node:
         case Fill(value=value):
             return int(value.real)
@@ -118,7 +118,7 @@ def _whole(node: Node, context: Context) -> int | None:
             raise AssertionError(node)
 
 
-# Of whole numbers that are known.
+# For known integers.
 _WHOLE = {
     "+": int.__add__,
     "-": int.__sub__,
@@ -157,7 +157,7 @@ def _floor(a: jax.Array, b: jax.Array) -> jax.Array:
 def _power(a: jax.Array, b: jax.Array) -> jax.Array:
     if not jnp.issubdtype(a.dtype, jnp.signedinteger):
         return jnp.power(a, b)
-    # The reciprocal, truncated: of 1 and -1 only it is not 0.
+    # The truncated reciprocal is nonzero only for 1 and -1.
     unit = jnp.where(b % 2 == 0, a * a, a)
     return jnp.where(b < 0, jnp.where(jnp.abs(a) == 1, unit, 0), jnp.power(a, jnp.maximum(b, 0)))
 

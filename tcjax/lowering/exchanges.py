@@ -1,4 +1,4 @@
-"""What a device asks of others: their part of a result, and of tensors what it needs along a dimension."""
+"""Exchanges between devices: parts of a result, and the elements of tensors needed along a dimension."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ from .reducers import across_devices, combine, states_across_devices
 
 
 def function_of(collective: Collective) -> Callable[..., jax.Array]:
-    """What a plan calls by a name, inside of `jax.shard_map`."""
+    """The function that a plan calls under this name inside `jax.shard_map`."""
     match collective:
         case Start(_, axes, extent):
             return lambda: jnp.int32(extent) * lax.axis_index(axes)
@@ -68,7 +68,7 @@ def _whole(array: jax.Array, fetch: Whole) -> jax.Array:
 
 
 def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
-    """What the moves bring, side by side."""
+    """The elements brought by the moves, concatenated."""
     dimension, number, parts = fetch.dimension, lax.axis_index(fetch.axes), lax.axis_size(fetch.axes)
     brought = [_brought(array, move, fetch) for move in fetch.moves]
     ends = sorted({0, fetch.count, *(p for m in fetch.moves for p in (m.place, m.place + m.count))})
@@ -85,7 +85,7 @@ def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
 
 
 def _brought(array: jax.Array, move: Move, fetch: Exchange) -> jax.Array:
-    """The elements of a move, where they go; zero on devices that take none."""
+    """The elements of a move at their destination; zero on devices that take none."""
     whole = array.shape
     for dimension, lo, hi in () if move.is_local else fetch.inside:
         array = lax.slice_in_dim(array, lo, hi, axis=dimension)
@@ -101,7 +101,7 @@ def _brought(array: jax.Array, move: Move, fetch: Exchange) -> jax.Array:
 
 
 def _elements(array: jax.Array, run: Run, dimension: int) -> jax.Array:
-    """The elements of a run along a dimension; one of a run that stays where it is."""
+    """The elements of a run along a dimension; a single element for a stationary run."""
     if run.stride == 0:
         return lax.slice_in_dim(array, run.start, run.start + 1, axis=dimension)
     if run.stride < 0:
@@ -114,14 +114,14 @@ def _repeated(piece: jax.Array, count: int, dimension: int) -> jax.Array:
 
 
 def _takers(move: Move, parts: int) -> jax.Array:
-    """Which of the devices take something."""
+    """Which devices receive elements."""
     table = np.zeros(parts, bool)
     table[[taker for _, taker in move.pairs]] = True
     return jnp.asarray(table)
 
 
 def _part(array: jax.Array, fetch: Part) -> jax.Array:
-    """The device's places of a dimension that it has whole."""
+    """The device's part of a dimension that it holds completely."""
     dimension, last = fetch.dimension, fetch.step * (fetch.parts - 1)
     lo, hi = fetch.places
     pieces: list[jax.Array] = []

@@ -22,9 +22,10 @@ from .varying import equally_varying, steady
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An operand of a product and its axes; it is zero where it is not `live`, whose dimensions are the same or 1.
+    """An operand of a product and its axes; it is zero where it is not `live`, a mask whose dimensions are the same or
+    1.
 
-    Nothing uses the elements of the result that come of those that do not count.
+    Elements of the result that come from masked ones are never used.
     """
 
     array: jax.Array
@@ -37,7 +38,7 @@ finite_p = jax.extend.core.Primitive("tcjax_finite")
 
 
 def _finite(*arrays: jax.Array) -> jax.Array:
-    # Zero times what is not finite is NaN: XLA compiles a sum in a third of the time that it takes for truth values.
+    # Zero times infinity or NaN is NaN: XLA compiles this sum in a third of the time of a logical reduction.
     return functools.reduce(jnp.logical_and, (jnp.sum(array * 0) == 0 for array in arrays))
 
 
@@ -60,22 +61,22 @@ ad.primitive_jvps[finite_p] = _jvp
 
 
 def _batch(arrays: Any, dimensions: Any) -> Any:
-    # One answer for the whole batch: with one for each element, `cond` would compute both branches.
+    # One decision for the whole batch: with one per element, `cond` would compute both branches.
     return finite_p.bind(*arrays), None
 
 
 batching.primitive_batchers[finite_p] = _batch
 
 
-# JAX refers to it weakly.
+# JAX keeps only a weak reference to it.
 @dataclass(frozen=True)
 class _Sum:
-    """The sum of ``a * b`` over the points at which all conditions hold, over the labels that the result has not.
+    """The sum of ``a * b`` over the points where all conditions hold, over the labels that are not in the result.
 
-    The labels are those of the dimensions of a, of b and of the result; `given` says which of these three has a
-    condition, of as many dimensions, which are the same or 1. Where its condition does not hold an operand is zero, and
-    nothing uses the result. So a derivative by an operand is a sum of the same kind, and so is its transpose, in which
-    an operand and the result change places.
+    The labels are those of the dimensions of a, of b and of the result; `given` says which of these three has a mask,
+    of the same rank, with dimensions that are the same or 1. An operand is zero where its mask is false, and the result
+    is unused there. So the derivative with respect to an operand is a sum of the same kind, and so is its transpose,
+    which exchanges an operand and the result.
     """
 
     labels: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -83,12 +84,13 @@ class _Sum:
     dtype: str
 
     def __call__(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
-        """The plain product, unless that would multiply a zero which does not count by an infinity or a NaN."""
+        """The plain product, unless it would multiply a masked zero by an infinity or a NaN."""
         plain = functools.partial(self.plain, a, b)
         watched = [other for other, own in ((b, self.given[0]), (a, self.given[1])) if own]
         if not watched:
             return plain()
-        # A choice returns what lies row by row: a product as it comes out, and what reads it turns it round.
+        # A conditional returns row-major arrays: the product is returned in its own order, and its reader transposes
+        # it.
         order = self.as_computed()
 
         def rare(*operands: jax.Array) -> jax.Array:
@@ -96,13 +98,13 @@ class _Sum:
 
         labels = (*self.labels[:2], tuple(self.labels[2][place] for place in order))
         quick = functools.partial(replace(self, labels=labels).plain, a, b)
-        # Along explicit axes each term would have to lie as the result does; so JAX moves what must meet.
+        # Along explicit mesh axes each term would need the result's layout, so JAX moves the operands.
         like = quick()
         found = lax.cond(_finite(*watched), quick, lambda: placed_as(like, rare, (a, b, *conditions)))
         return lax.transpose(found, [order.index(place) for place in range(len(order))])
 
     def as_computed(self) -> list[int]:
-        """The dimensions of the result in the order of a matrix product: the batch, rows of a, and columns of b."""
+        """The dimensions of the result in the order of a matrix product: the batch, rows of a, columns of b."""
         first, second, result = self.labels
         batch = [label for label in result if label in first and label in second]
         rows, columns = ([label for label in own if label in result and label not in batch] for own in (first, second))
@@ -114,13 +116,13 @@ class _Sum:
         return jnp.einsum(a, first, b, second, result, preferred_element_type=jnp.dtype(self.dtype)).astype(self.dtype)
 
     def one_by_one(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
-        """The sum of one term after the other, which stores nothing else."""
+        """The sum of one term after another, which stores nothing else."""
         extents = dict(zip(self.labels[0] + self.labels[1], a.shape + b.shape, strict=True))
         summed = [label for label in extents if label not in self.labels[2]]
         with_condition = [own for own, given in zip(self.labels, self.given, strict=True) if given]
 
         def term(number: jax.Array, total: jax.Array) -> jax.Array:
-            # JAX 0.10 counts in 64 bits where they are enabled.
+            # JAX 0.10 counts in 64 bits if they are enabled.
             number = number.astype("int32")
             places: dict[int, jax.Array] = {}
             for label in summed:
@@ -175,7 +177,7 @@ def _live_sum_jvp(primals: Any, tangents: Any, *, sum_: _Sum) -> Any:
         for pair, tangent in (((tangents[0], b), tangents[0]), ((a, tangents[1]), tangents[1]))
         if type(tangent) is not ad.Zero
     ]
-    # JAX asks only where something moves, and conditions do not.
+    # JAX calls this only for operands with tangents, and masks have none.
     return value, functools.reduce(ad.add_jaxvals, moved)
 
 
@@ -187,11 +189,11 @@ def _live_sum_transpose(cotangent: Any, a: Any, b: Any, *conditions: Any, sum_: 
     aval = (a if first else b).aval
     found = ad.Zero(aval)
     if type(cotangent) is not ad.Zero:
-        # The result takes the operand's place, and the operand the result's.
+        # The result and the operand exchange places.
         left, right, result = (2, 1, 0) if first else (0, 2, 1)
         known = iter(conditions)
         every = [next(known) if given else None for given in sum_.given]
-        # Along what only the operand has, and is summed, the result is the same everywhere.
+        # Along summed dimensions that only the operand has, the result is constant.
         own = sum_.labels[result]
         kept = [place for place, label in enumerate(own) if label in sum_.labels[left] + sum_.labels[right]]
         condition = every[result]
@@ -214,7 +216,7 @@ ad.primitive_transposes[live_sum_p] = _live_sum_transpose
 
 
 def _live_sum_batch(operands: Any, dimensions: Any, *, sum_: _Sum) -> Any:
-    # One answer for the whole batch: with one for each element, `cond` would compute both branches.
+    # One decision for the whole batch: with one per element, `cond` would compute both branches.
     every = list(zip(operands, dimensions, strict=True))
     size = next(array.shape[dimension] for array, dimension in every if dimension is not None)
     known = iter(every[2:])
@@ -223,7 +225,7 @@ def _live_sum_batch(operands: Any, dimensions: Any, *, sum_: _Sum) -> Any:
         pair[1] is not None or (own is not None and own[1] is not None)
         for pair, own in zip(every, conditions[:2], strict=False)
     )
-    # What only the condition of the result has, it gets through an operand.
+    # Batch dimensions that only the result's mask has must come from an operand.
     batched = left or not right, right, True
 
     def put(array: jax.Array, dimension: int | None, wanted: int) -> jax.Array:
@@ -246,7 +248,7 @@ def live_sum(
 ) -> jax.Array:
     """The product of two factors with the first two of the `axes`, summed to the third.
 
-    The conditions are where the first factor, the second one and the result count; they have as many dimensions.
+    The conditions are the masks of the first factor, the second one and the result, of the same ranks.
     """
     number = {axis: n for n, axis in enumerate(dict.fromkeys(axis for own in axes for axis in own))}
     first, second, result = (tuple(number[axis] for axis in own) for own in axes)
@@ -260,7 +262,7 @@ def product_of_live(
 ) -> jax.Array:
     """The product of two factors, with these axes. Masked terms contribute 0, even against inf or NaN.
 
-    In its derivatives elements of the result that do not count take no part.
+    Masked elements of the result do not take part in its derivatives.
     """
     every = factors[0].axes, factors[1].axes, axes
 
@@ -270,7 +272,8 @@ def product_of_live(
 
     def derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
         left, right, *conditions, counts_left, counts_right = primals
-        # Masked on one side, a cotangent that is zero meets nothing on the other, and what it gives here is dropped.
+        # If one operand is masked, the zero cotangent multiplies nothing in the other, and its own result here is
+        # dropped.
         moved, turned = _where(counts_left, tangents[0]), _where(counts_right, tangents[1])
         value = run(*primals)
         left, right = _where(counts_left, left), _where(counts_right, right)

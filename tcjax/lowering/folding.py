@@ -1,4 +1,4 @@
-"""Registered reductions: a block as a tree of combinations, and blocks one after the other."""
+"""Registered reductions: a block as a tree of combinations, and blocks in sequence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ def lower_monoid_fold(node: MonoidFold, context: Context, lower: Lower) -> jax.A
         old = align(lower(node.before, context), node.before.axes, node.axes)
         states = combine(node.monoid, inject(node.monoid, old, node.element), states)
     if node.live is not None:
-        # Where a branch is not taken, `finish` may have an infinite derivative.
+        # In a branch that is not taken, `finish` may have an infinite derivative.
         live = align(lower(node.live, context), node.live.axes, node.axes)
         shape = jnp.broadcast_shapes(live.shape, states[0].shape)
         states = tuple(jnp.broadcast_to(part, shape) for part in states)
@@ -42,20 +42,20 @@ def lower_monoid_fold(node: MonoidFold, context: Context, lower: Lower) -> jax.A
 
 
 def _steps(node: MonoidFold, block: Callable[[Step], States], arrays: Mapping[str, jax.Array]) -> States:
-    """The states of all blocks."""
+    """The `States` of the loop over blocks."""
     rest = Blocks(prod(b.steps for b in node.blocks) - 1, lambda first, u: block(first + u + 1), arrays=arrays)
     return reduced(rest, _Folded(node), block(0))
 
 
 @dataclass(frozen=True)
 class _Folded(Recomputed[States, States]):
-    """The states of some blocks as one, in order."""
+    """The combined states of some blocks, in order."""
 
     node: MonoidFold
 
     @property
     def length(self) -> int:
-        # A block of many points is a run.
+        # A block of many points is a run of its own.
         return isqrt(prod(b.steps for b in self.node.blocks)) if self.node.lanes else 1
 
     def after(self, state: States | None, block: States) -> States:
@@ -76,7 +76,7 @@ def _inner(node: MonoidFold) -> Axes:
 
 
 def _block(node: MonoidFold, context: Context, lower: Lower, step: Step) -> States:
-    """The states of the points of one block, one for each point of the free axes."""
+    """The states of the points of one block, for each point of the free axes."""
     starts, first = _starts(node, step)
     if starts:
         context = context.at(starts)
@@ -106,7 +106,7 @@ def _all(masks: Sequence[jax.Array]) -> jax.Array:
 
 
 def _starts(node: MonoidFold, step: Step) -> tuple[dict[IndexVar, Step], list[tuple[IndexVar, jax.Array]]]:
-    """Where each loop over blocks stands in a step, and how many rows of its block another one had already."""
+    """The position of each loop over blocks in a step, and the number of rows that another block already covered."""
     starts: dict[IndexVar, Step] = {}
     first: list[tuple[IndexVar, jax.Array]] = []
     for block in reversed(node.blocks):
@@ -122,6 +122,6 @@ def _starts(node: MonoidFold, step: Step) -> tuple[dict[IndexVar, Step], list[tu
 
 
 def _is_there(node: MonoidFold, context: Context) -> bool:
-    """Whether the tensor that the node goes on from has content: a caller may have passed none."""
+    """Whether the tensor from which the node continues has content: a caller may not have passed any."""
     parts = () if node.before is None else below(node.before)
     return all(part.tensor in context.arrays for part in parts if isinstance(part, Read))

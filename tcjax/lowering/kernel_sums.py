@@ -1,4 +1,4 @@
-"""A bundle in XLA operations: a block of its matrices, which is multiplied from both sides, after the other."""
+"""A bundle in XLA operations: one block of its matrices after another, each multiplied from both sides."""
 
 import math
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from .context import Context, Lower, align
 from .elementwise import convert
 from .finite import Factor, product_of_live
 
-# What each matrix times its columns is so far: for sums over columns, those of a tile of rows, and for those over rows.
-# The axis that is tiled is the last but one in the former, and that of the loop the last in the latter, whose vectors
-# lie along those of the matrix.
+# The accumulated products of each matrix and its columns: for sums over columns, those of a tile of rows, and those for
+# sums over rows. The tiled axis is the last but one in the former; the loop's axis is the last in the latter, whose
+# vectors run along those of the matrix.
 State = tuple[list[jax.Array], list[jax.Array]]
-# The rows and the columns of a block, and those that it is multiplied with.
+# The rows and the columns of a block, and the columns that it is multiplied with.
 HEIGHT, WIDTH, SIDE = (IndexVar(name) for name in ("h.", "w.", "s."))
 
 
@@ -64,12 +64,12 @@ class _Bundle:
         self.context = context
         self.lower = lower
         self.batch = plan.shape(plan.batch)
-        # The axes of rows and columns that are walked along are the last but one of these.
+        # The axes of rows and columns that the loop walks along are the last but one of these.
         self.across = [self.columns(one, plan.columns) for one in plan.across]
         self.along = [self.columns(one, plan.rows) for one in plan.along]
 
     def columns(self, columns: Columns, side: Axes) -> jax.Array:
-        """The columns of a matrix side by side, along the last dimension."""
+        """The columns of a matrix, concatenated along the last dimension."""
         plan = self.plan
         shape = (*self.batch, *plan.shape(side))
         found: list[jax.Array] = [jnp.zeros((*shape, 0), plan.dtype)]
@@ -79,16 +79,16 @@ class _Bundle:
             if part is not None:
                 value = convert(align(self.lower(part, self.context), part.axes, axes), plan.dtype)
             found.append(lax.reshape(jnp.broadcast_to(value, plan.shape(axes)), (*shape, width)))
-        # Whoever computed it in a loop would do so again and again.
+        # Computed inside a loop, it would be recomputed in every step.
         return lax.optimization_barrier(lax.concatenate(found, len(shape)))
 
     def above(self, loop: BlockedLoop) -> list[jax.Array]:
-        """Sums over columns for a tile of rows, before all columns."""
+        """Sums over columns for a tile of rows, before any columns."""
         shape = (*self.batch, *loop.shape(self.plan.rows))
         return [jnp.zeros((*shape, one.width), self.plan.dtype) for one in self.plan.across]
 
     def below(self) -> list[jax.Array]:
-        """Sums over rows before all rows."""
+        """Sums over rows before any rows."""
         shape = self.plan.shape(self.plan.columns)
         return [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in self.plan.along]
 
@@ -145,7 +145,7 @@ class _Rows(States[State, Visited]):
         above, below = map(list, state)
         shape = (*bundle.batch, *flat)
         for place, (value, live) in enumerate(block.points):
-            # Stored, it is computed once for both products.
+            # Stored, so that it is computed once for both products.
             array = lax.optimization_barrier(lax.reshape(convert(value, plan.dtype), shape))
             live = None if live is None else lax.reshape(live, shape)
             matrix = Factor(array, (*plan.batch, HEIGHT, WIDTH), live)
@@ -164,7 +164,7 @@ class _Rows(States[State, Visited]):
 
 
 def _taken(array: jax.Array, start: jax.Array, size: int, behind: int = 2) -> jax.Array:
-    """So many values of an axis, which is the last if `behind` is 1, and the last but one if it is 2."""
+    """`size` values of an axis from `start` on; the axis is the last if `behind` is 1, the last but one if it is 2."""
     axis = array.ndim - behind
     return array if size == array.shape[axis] else lax.dynamic_slice_in_dim(array, start, size, axis)
 
@@ -176,7 +176,7 @@ def _put(array: jax.Array, part: jax.Array, start: jax.Array, behind: int = 2) -
 
 
 def _multiplied(left: Factor, right: Factor) -> jax.Array:
-    """Matrix products, for each element of the leading axes."""
+    """Matrix products for each element of the leading axes."""
     if left.live is not None or right.live is not None:
         return product_of_live(
             (left, right), (*left.axes[:-1], right.axes[-1]), jnp.result_type(left.array, right.array)

@@ -1,4 +1,4 @@
-"""Linear functions whose transposes are other functions: tangents of loops, and their adjoints."""
+"""Linear functions with custom transposes: tangents of loops, and their adjoints."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ linear_p.multiple_results = True
 
 
 def linear(forward: Function, backward: Function, given: Sequence[Any], moving: Sequence[Any], like: Any) -> list[Any]:
-    """``forward(given, moving)``, linear in what is `moving`; transposed it is ``backward(given, cotangents)``.
+    """``forward(given, moving)``, linear in `moving`; its transpose is ``backward(given, cotangents)``.
 
-    The results are of the types of `like`.
+    The results have the types of `like`.
     """
     results = tuple(map(jax.typeof, like))
     return linear_p.bind(*given, *moving, forward=forward, backward=backward, count=len(given), results=results)
@@ -47,7 +47,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
     if all(type(tangent) is ad.Zero for tangent in tangents[:count]):
         moving = map(ad.instantiate_zeros, tangents[count:])
         return found, linear_p.bind(*primals[:count], *moving, **parameters)
-    # Where what it is given moves, it is a function like others.
+    # If the given arrays have tangents, it is differentiated like any function.
     run = functools.partial(_run, **parameters)
     return found, jax.jvp(run, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))[1]
 

@@ -1,4 +1,4 @@
-"""A plan as a JAX function."""
+"""Lowers a plan to a JAX function."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,9 +85,9 @@ def lower(
 ) -> tuple[jax.Array, ...]:
     """The plan's results for these arguments; traceable by every JAX transformation.
 
-    Where they were `found` before, as by a derivative, loops that write them last do not run again.
+    Loops whose results were `found` before, for example by a derivative, are not run again.
     """
-    # An initial value that is not passed is missing here: the first statement then begins from the identity.
+    # An initial value that is not passed is missing here: the first statement then starts from the identity.
     known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
     if plan.scheduled is None:
         return _run(plan, plan.units(), known, foreign, dict(zip(plan.returns, found, strict=False)))
@@ -97,7 +97,7 @@ def lower(
     def run(arguments: dict[str, jax.Array]) -> tuple[jax.Array, ...]:
         return batch_first(_run(plan, enumerate(scheduled), arguments, foreign))
 
-    # The derivative of loops would store what every iteration carries.
+    # The derivative of such loops would store the carry of every iteration.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         found, moved = jax.jvp(lambda known: _run(plan, enumerate(plan.stages), known, foreign), primals, tangents)
@@ -124,7 +124,7 @@ def _computed(
     foreign: Foreign,
     settled: Mapping[str, jax.Array] | None = None,
 ) -> dict[str, jax.Array]:
-    """The arrays, and what these stages make of them; `settled` are some that the last stages leave."""
+    """The arrays after these stages; `settled` are results of the last stages that are already known."""
     last = {name: number for number, unit in units for name in targets_of(unit)}
     known = dict(arrays)
     assemblies = {} if any(isinstance(stage, Tiled) for _, stage in units) else plan.assemblies
@@ -181,7 +181,7 @@ def _computed(
 def _loop(
     stage: Call, known: Mapping[str, jax.Array], foreign: Foreign, found: Mapping[str, jax.Array]
 ) -> dict[str, jax.Array]:
-    """What all steps of a loop write, unless it was `found` before; on some platforms by another plan."""
+    """The results of all steps of a loop, unless they were `found` before; on some platforms by another plan."""
     steps, elsewhere = stage.steps, stage.elsewhere
     assert steps is not None
 
@@ -210,7 +210,7 @@ def _loop(
 def _in_parts(
     plan: Plan, number: int, parts: Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> dict[str, jax.Array]:
-    """The results of a run of stages: on a CPU of its parts, joined, elsewhere of the run as a whole."""
+    """The results of a run of stages: on a CPU computed in parts that are joined, elsewhere as a whole."""
     names, results = sorted(arrays), tuple(parts.dimensions)
 
     def joined(*given: jax.Array) -> list[jax.Array]:
@@ -225,13 +225,13 @@ def _in_parts(
         return [known[name] for name in results]
 
     given = [arrays[name] for name in names]
-    # Along explicit axes of a mesh rows are on several devices.
+    # Along explicit mesh axes rows are on several devices.
     found = whole(*given) if any(map(is_placed, given)) else lax.platform_dependent(*given, cpu=joined, default=whole)
     return dict(zip(results, found, strict=True))
 
 
 def lower_compute(stage: Compute, old: jax.Array | None, context: Context) -> jax.Array:
-    """The target after a statement, with what is computed before; `old` is its content before."""
+    """The target after a statement, including what it computes first; `old` is its content before."""
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
     known = _and_before(stage, dict(context.arrays), context.foreign)
@@ -241,7 +241,7 @@ def lower_compute(stage: Compute, old: jax.Array | None, context: Context) -> ja
 
 
 def _and_before(stage: Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
-    """The arrays, and those that a statement needs computed before."""
+    """The arrays, with those that a statement needs computed before it."""
     if not stage.before:
         return arrays
     known = dict(arrays)
@@ -251,12 +251,12 @@ def _and_before(stage: Compute, arrays: dict[str, jax.Array], foreign: Foreign) 
 
 
 def _named(stage: ScheduledStage, number: int) -> AbstractContextManager[object]:
-    """Operations in it have the name of the stage: profilers show it, and so do derivatives."""
+    """Gives operations inside the name of the stage, for profilers and derivatives."""
     return jax.named_scope(scope_of(stage, number))
 
 
 def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax.Array]:
-    """The arrays once `before` is there: what several loops share, XLA would store for every step of theirs."""
+    """The arrays, ordered after `before`: otherwise XLA would store values shared by several loops for every step."""
     names = sorted(arrays)
     *tied, _ = lax.optimization_barrier((*(arrays[name] for name in names), before))
     return dict(zip(names, tied, strict=True))

@@ -1,4 +1,4 @@
-"""What a reduction remembers of the points it has seen, and how memories of parts become one."""
+"""Reductions as monoids of states: what is kept of the points so far, and how states of parts combine."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -11,19 +11,19 @@ import numpy as np
 from jax import lax
 
 State = tuple[jax.Array, ...]
-# The value at a point, the number of its block, and whether it takes part (None: every point does).
+# The value at a point, the number of its block, and whether it is active (None: every point is).
 Point = tuple[jax.Array, int | jax.Array, jax.Array | None]
 
-# The position of a place that no point has taken.
+# The position that stands for "no point".
 NOWHERE: Final = 2**31 - 1
 
 
 class Monoid(Protocol):
-    """A reduction as states over arrays, whose first axis are the lanes.
+    """A reduction as states of arrays, whose first axis are the lanes.
 
-    The points of a lane come in the order of their positions, to `absorb`, after an `empty` state; states of different
-    lanes and loops meet in `combine`, in any order. `place` turns numbers of blocks into positions. The arrays of a
-    state are computed `together` where all need the same work.
+    The points of a lane are passed to `absorb` in order of position, after an `empty` state; states of different lanes
+    and loops are merged by `combine`, in any order. `place` turns block numbers into positions. The arrays of a state
+    are computed `together` if all need the same work.
     """
 
     @property
@@ -37,7 +37,7 @@ class Monoid(Protocol):
 
 
 def collapse(monoid: Monoid, state: State) -> State:
-    """The state of all lanes together, without their axis."""
+    """The combined state of all lanes, without their axis."""
     lanes = state[0].shape[0]
     while lanes > 1:
         half = lanes // 2
@@ -62,12 +62,12 @@ def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
 
 
 def _taken(value: jax.Array, live: jax.Array | None, otherwise: np.ndarray | int | bool) -> jax.Array:
-    """The value where it takes part."""
+    """The value where it is active."""
     return value if live is None else jnp.where(live, value, jnp.asarray(otherwise, value.dtype))
 
 
 def _unordered(array: jax.Array) -> jax.Array | None:
-    """Where it is NaN; None when it cannot be."""
+    """Where it is NaN; None if it cannot be."""
     return array != array if jnp.issubdtype(array.dtype, jnp.floating) else None
 
 
@@ -79,7 +79,7 @@ def _either(a: jax.Array | None, b: jax.Array | None) -> jax.Array | None:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An associative, commutative operator of JAX with its identity: one array."""
+    """An associative, commutative JAX operator with its identity: one array."""
 
     operator: Callable[[jax.Array, jax.Array], jax.Array]
     identity: int | bool
@@ -107,7 +107,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Extremum:
-    """The largest or smallest value, NaN where any is."""
+    """The largest or smallest value, NaN if any is."""
 
     descending: bool
 
@@ -134,7 +134,7 @@ class Extremum:
         return _extreme(value.dtype, largest=not self.descending)
 
     def _joined(self, best: jax.Array, points: Sequence[Point]) -> State:
-        """XLA:CPU does the selects faster than extrema that look for NaN; all NaN are found at once."""
+        """XLA:CPU does selects faster than extrema that propagate NaN; all NaN are found at once."""
         missing = _unordered(best)
         for value, _, live in points:
             value = _taken(value, live, self._nothing(value))
@@ -145,7 +145,7 @@ class Extremum:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The sum, and how many there are where `count` does not say; of none, NaN."""
+    """The sum, and the number of values unless `count` gives it; NaN for none."""
 
     count: int | None
 
@@ -160,7 +160,7 @@ class Mean:
     def absorb(self, state: State, points: Sequence[Point]) -> State:
         for value, _, live in points:
             one = jnp.ones_like(value, dtype=jnp.int32) if live is None else live.astype(jnp.int32)
-            # Where the count is known, the state has no place for it.
+            # If the count is known, the state does not contain it.
             state = tuple(map(lax.add, state, (_taken(value, live, 0), one)))
         return state
 
@@ -176,7 +176,7 @@ class Mean:
 
 
 def lesser_share(a: jax.Array, b: jax.Array) -> jax.Array:
-    """The exponential of the lesser exponent divided by that of the other; 1 of equal ones, as infinities may be."""
+    """The exponential of the smaller exponent divided by that of the larger; 1 for equal ones, even infinite."""
     return jnp.where(a == b, 1, jnp.exp(-jnp.abs(a - b)))
 
 
@@ -193,7 +193,7 @@ class LogSumExp:
 
     def absorb(self, state: State, points: Sequence[Point]) -> State:
         values = self._values(points)
-        # Found once, before the exponentials: with both in one loop XLA:CPU takes half as long again.
+        # Found once, before the exponentials: with both in one loop XLA:CPU takes 50% longer.
         known, largest = lax.optimization_barrier((state[0], functools.reduce(self._larger, values, state[0])))
         scale = jnp.exp(known - self._shift(largest))
         return largest, state[1] * scale + self._sum(values, largest)
@@ -202,7 +202,7 @@ class LogSumExp:
         return state
 
     def combine(self, a: State, b: State) -> State:
-        # One exponential: the sum that belongs to the largest exponent stays as it is.
+        # One exponential: the sum that belongs to the largest exponent is unchanged.
         least = lesser_share(a[0], b[0]).astype(a[1].dtype)
         return self._larger(a[0], b[0]), jnp.where(b[0] > a[0], a[1] * least + b[1], a[1] + b[1] * least)
 
@@ -225,7 +225,7 @@ class LogSumExp:
 
 
 def _better(a: jax.Array, b: jax.Array, *, descending: bool) -> jax.Array:
-    """Where `a` comes before `b`: NaN before everything, but not before itself."""
+    """Whether `a` comes before `b`: NaN before everything, but not before itself."""
     if not jnp.issubdtype(a.dtype, jnp.floating):
         return a > b if descending else a < b
     behind = a <= b if descending else a >= b
@@ -233,7 +233,7 @@ def _better(a: jax.Array, b: jax.Array, *, descending: bool) -> jax.Array:
 
 
 def _first(a: State, b: State, *, descending: bool) -> jax.Array:
-    """Where the value and position `a` come before `b`; no position is after all others."""
+    """Whether the value and position `a` come before `b`; "no position" is after all others."""
     same = (a[0] == b[0]) if (missing := _unordered(a[0])) is None else (a[0] == b[0]) | (missing & (b[0] != b[0]))
     ahead = (_better(a[0], b[0], descending=descending) & (a[1] != NOWHERE)) | (b[1] == NOWHERE)
     return ahead | (same & (a[1] < b[1]))
@@ -247,11 +247,11 @@ def _placed(blocks: jax.Array, lanes: int, offset: int) -> jax.Array:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The largest or smallest value and where it is first, NaN before all.
+    """The largest or smallest value and its first position; NaN before all.
 
-    Unless `guarded`, every point takes part; unless `full`, some may have the value of a place that no point took.
-    With `tied` bits, it is known how many points have the value. While the points of a lane come, that number is the
-    last bits of the number of the block: a state of two arrays stays one of two, which are computed together.
+    Unless `guarded`, every point is active; unless `full`, some values may be those of "no point". With `tied` bits,
+    the number of points with the value is known. While a lane's points arrive, that number is stored in the last bits
+    of the block number: a state of two arrays stays one of two, which are computed together.
     """
 
     descending: bool
@@ -264,7 +264,7 @@ class Position:
         return True
 
     def empty(self, like: jax.Array) -> State:
-        # When every point takes part, the first of a lane has its position even if it has the last of all values.
+        # If every point is active, the first point of a lane has its position even if its value is the last of all.
         number = NOWHERE if self.guarded else 0
         nothing = _extreme(like.dtype, largest=not self.descending)
         return jnp.full_like(like, nothing), jnp.full_like(like, number, dtype=jnp.int32)
@@ -275,7 +275,7 @@ class Position:
             taken = self._taken(value, live)
             wins = _better(taken, best, descending=self.descending)
             if self.guarded and self.full:
-                # An extreme value that takes part comes before none.
+                # An extreme value that is active comes before "none".
                 wins |= where == NOWHERE if live is None else live & (where == NOWHERE)
             number = jnp.full_like(where, block)
             if self.tied:
@@ -301,7 +301,7 @@ class Position:
         return jnp.where(state[1] == NOWHERE, jnp.int32(0), state[1]) if self.guarded else state[1]
 
     def found(self, state: State) -> State:
-        """The place, the value, and how many points have it if that is counted."""
+        """The position, the value, and how many points have it if that is counted."""
         return self.finish(state), state[0], *state[2:]
 
     def _taken(self, value: jax.Array, live: jax.Array | None) -> jax.Array:

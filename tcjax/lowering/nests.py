@@ -1,4 +1,4 @@
-"""One reduction of index notation: block after block, as operations that XLA fuses, or as a kernel of its own."""
+"""A single reduction, block by block: as operations that XLA fuses, or as a kernel of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ from .vector_accumulators import lower_nest
 
 
 def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
-    """The nest as the operations that XLA fuses where it can; the arrays of `context` are its operands."""
+    """The nest as operations that XLA can fuse; its operands are the arrays of `context`."""
     if plan.layouts:
         arrays = {one.name: as_stored(context.arrays[one.tensor], one.order) for one in plan.layouts}
         context = Context(arrays, context.foreign)
@@ -28,7 +28,7 @@ def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
 
 
 def lower_pieces(plan: Pieces, context: Context, lower: Lower) -> tuple[jax.Array, ...]:
-    """The results of a nest, block after block."""
+    """The results of a nest, block by block."""
     found = [_lower_piece(piece, context, lower) for piece in plan.pieces]
     if plan.axis is None:
         return found[0]
@@ -58,8 +58,8 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
 def kernel_of(
     group: Group, tile: tuple[int, int] | None, *, interpret: bool
 ) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
-    """Pallas kernels for the results of a group, in tiles of such rows and columns; None where none can be made."""
-    # Only who wants one imports Pallas.
+    """Pallas kernels for the results of a group, in tiles of these rows and columns; None if that is impossible."""
+    # Pallas is imported only if it is used.
     from .pallas_triton import Unsupported, blocks_of, emit_group
 
     try:

@@ -1,4 +1,4 @@
-"""A softmax block after block: the largest score so far, and sums relative to it, which shrink as it grows."""
+"""Online softmax, block by block: the largest score so far, and sums relative to it, which are rescaled as it grows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .context import Context, Lower, align, transpose
 from .elementwise import convert
 from .padding import padded
 
-# The largest score of each row, whether any counts, and each sum divided by the exponential of the largest.
+# The largest score of each row, whether any is active, and each sum divided by the exponential of the largest.
 State = tuple[jax.Array, jax.Array | None, jax.Array | None, tuple[jax.Array, ...]]
 
 
@@ -37,7 +37,7 @@ def lower_softmax(
 
 @dataclass(frozen=True, slots=True)
 class _Rows(States[State, Visited]):
-    """What is remembered of the scores; `around` has what the sums read beyond its ends."""
+    """The state per row of scores; `around` has the tensors that the sums read beyond their ends."""
 
     run: Run
     plan: OnlineSoftmax
@@ -95,7 +95,7 @@ class _Rows(States[State, Visited]):
         inner = tuple(place for place, axis in enumerate(node.axes) if axis in loops)
         if not inner:
             return array, node.axes
-        # XLA adds vectors of what is stored; fused, it would add one value at a time.
+        # XLA adds vectors of stored values; fused, it would add one value at a time.
         total = jnp.sum(lax.optimization_barrier(array), inner, dtype=array.dtype)
         return total, tuple(axis for place, axis in enumerate(node.axes) if place not in inner)
 
@@ -104,7 +104,7 @@ class _Rows(States[State, Visited]):
         return any(nest.reduce.reducer.inject is not None for nest in self.softmax.statistics)
 
     def along(self, rows: jax.Array, columns: tuple[IndexVar, ...], dtype: jnp.dtype) -> jax.Array:
-        """A value of each row, for the columns of a sum."""
+        """A value per row, broadcast to the columns of a sum."""
         return align(rows, self.plan.rows, columns).astype(dtype)
 
     def finished(self, state: State) -> list[jax.Array]:
@@ -115,7 +115,7 @@ class _Rows(States[State, Visited]):
             value = largest
             if nest.reduce.reducer.inject is not None:
                 assert total is not None
-                # Of an infinite score the exponential is not a number.
+                # The exponential of an infinite score is NaN.
                 value = jnp.where(jnp.isinf(largest), largest, jnp.log(total) + largest)
             exact.append(convert(value, nest.reduce.dtype))
         statistics = zip(exact, self.softmax.statistics, strict=True)
@@ -125,7 +125,7 @@ class _Rows(States[State, Visited]):
         ):
             number, dtype = relative
             statistic = convert(exact[number], dtype).astype(largest.dtype)
-            # It is 1 for a largest score that is finite, and not a number where all scores are infinite.
+            # It is 1 for a finite largest score, and NaN if all scores are infinite.
             scale = jnp.exp(largest - statistic)
             value = running * self.along(scale, columns, running.dtype)
             if seen is not None:

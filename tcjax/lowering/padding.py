@@ -1,4 +1,4 @@
-"""Tensors that several reads reach over the ends of, padded once for all of them."""
+"""Tensors that several reads access beyond the ends, padded once for all of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -9,7 +9,9 @@ from .reads import pad
 
 
 def padded(arrays: Mapping[str, jax.Array], roots: Iterable[Node]) -> dict[str, tuple[jax.Array, tuple[int, ...]]]:
-    """The arrays that are read beyond their ends, with the zeros that any read asks for, and how many lie in front."""
+    """The arrays that are read beyond their ends, with enough zeros for every read, and the number of zeros at the
+    front.
+    """
     widths: dict[str, tuple[list[int], list[int]]] = {}
     for read in _reads(roots):
         if read.tensor not in arrays or read.views:

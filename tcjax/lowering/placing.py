@@ -1,4 +1,4 @@
-"""Arrays whose types say where they lie, along explicit axes of a mesh: the compiler places what is in a nest."""
+"""Arrays with explicit shardings in their types: the compiler places the intermediate values of a nest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,22 +13,22 @@ Along = tuple[str, ...]
 
 
 def is_placed(array: jax.Array) -> bool:
-    """Whether the type says where the array lies: the carry of a loop could not change it."""
+    """Whether the type contains the array's sharding: a loop's carry could not change it."""
     return any(axes is not None for axes in jax.typeof(array).sharding.spec)
 
 
 def placed_as(like: jax.Array, run: Callable[..., jax.Array], arrays: Sequence[jax.Array | None]) -> Any:
-    """What ``run(*arrays)`` gives, where the type of `like` says that it lies."""
+    """The result of ``run(*arrays)``, with the sharding in the type of `like`, if any."""
     if not is_placed(like):
         return run(*arrays)
     return jax.sharding.auto_axes(run, out_sharding=jax.typeof(like).sharding.spec)(*arrays)
 
 
 def placed(run: Callable[..., Any], arrays: Sequence[jax.Array], nests: Sequence[Nest], names: Sequence[str]) -> Any:
-    """What ``run(*arrays)`` gives: an array for each nest.
+    """The results of ``run(*arrays)``: an array for each nest.
 
-    Where the types of arrays, which are called `names` in the nests, say that they lie on several devices, each axis of
-    a result lies as the first of them that has it; JAX moves what must meet, and adds up, by itself.
+    If the types of arrays (called `names` in the nests) say that they are sharded, each axis of a result is sharded
+    like the first of them that has it; JAX inserts the necessary exchanges and sums.
     """
     if not any(map(is_placed, arrays)):
         return run(*arrays)
@@ -38,7 +38,7 @@ def placed(run: Callable[..., Any], arrays: Sequence[jax.Array], nests: Sequence
 
 
 def _along(nest: Nest, specs: Mapping[str, Any]) -> list[Along | None]:
-    """The axes of the mesh for each axis of a nest's result, none of them twice."""
+    """The mesh axes for each axis of a nest's result, none of them twice."""
     extents = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
     taken: set[str] = set()
     found: list[Along | None] = []

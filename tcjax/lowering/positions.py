@@ -1,4 +1,4 @@
-"""Where a slice starts: a number, or at run time what the current step of the enclosing loops makes of it."""
+"""The start of a slice: a number, or a value computed from the current step of the enclosing loops."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ def _extremum(kind: str, a: Start, b: Start) -> Start:
 
 
 def cut(array: jax.Array, starts: Sequence[Start], counts: Sequence[int], strides: Sequence[int]) -> jax.Array:
-    """`counts` elements of each dimension from `starts` on, every `strides`-th."""
+    """`counts` elements of each dimension from `starts` on, with these `strides`."""
     spans = [stride * (count - 1) + 1 if count else 0 for count, stride in zip(counts, strides, strict=True)]
     known = numbers(starts)
     if known is not None:
@@ -79,6 +79,6 @@ def numbers(starts: Sequence[Start]) -> list[int] | None:
 
 
 def _number(size: Size, context: Context) -> Start:
-    """A size, a value at run time where it is not a number."""
+    """A size; a run-time value if it is not a number."""
     number = size.constant
     return as_int32(evaluate(size, context.sizes)) if number is None else number

@@ -1,4 +1,4 @@
-"""Powers whose exponent is a number: products and a root, which take a twentieth of the time of XLA's power."""
+"""Powers with a constant exponent: products and a root, which take a twentieth of the time of XLA's power."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -13,9 +13,9 @@ from .derivatives import elementwise
 
 
 def of_number(exponent: Node, base: jax.Array) -> Callable[[jax.Array], jax.Array] | None:
-    """The power with this exponent, a multiple of a half that is not large; None for any other power.
+    """The power with this exponent, a small multiple of a half; None for any other power.
 
-    Halves of 16 bits would be rounded at each product. Of complex numbers whole powers are products.
+    16-bit floats would be rounded at each product. For complex numbers, only integer powers are products.
     """
     while isinstance(exponent, Apply) and exponent.operator == "cast":
         (exponent,) = exponent.arguments
@@ -37,16 +37,16 @@ def of_number(exponent: Node, base: jax.Array) -> Callable[[jax.Array], jax.Arra
 
 @lru_cache(maxsize=128)
 def _half(halves: int) -> Callable[[jax.Array], jax.Array]:
-    """``x ** (halves / 2)`` of an odd number of halves. It is no number below zero, and never negative.
+    """``x ** (halves / 2)`` for an odd number of halves: NaN below zero, and never negative.
 
-    Of minus infinity it is as C and NumPy have it, where NumPy does not take a root.
+    At minus infinity it follows C and NumPy, where NumPy does not use a root.
     """
 
     @elementwise(lambda _, x: halves / 2 * _half(halves - 2)(x))
     def power(x: jax.Array) -> jax.Array:
         if halves == 1:
             return lax.sqrt(x)
-        # The root comes last: what overflows before it does so after it too.
+        # The root comes last: whatever overflows before it does so after it too.
         whole, root = (halves // 2, lax.sqrt) if halves > 0 else (-(-halves // 2), lax.rsqrt)
         found = lax.abs(root(x) if whole == 0 else lax.integer_pow(x, whole) * root(x))
         return jnp.where(x == -jnp.inf, jnp.inf if halves > 0 else 0, found)

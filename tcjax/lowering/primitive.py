@@ -1,8 +1,8 @@
-"""The one primitive, `tcjax`: reductions over the same points, closed under JAX's transformations.
+"""The single primitive, `tcjax`: reductions over the same points, closed under JAX's transformations.
 
-A group of reductions comes with how its loops run: a single nest with its `LoopSchedule`, several with their `Blocks`.
-Its rules stand below, side by side: how it runs on each platform, its type, its tangents, cotangents and batches. What
-each of them runs, `planning.replanning` decides.
+A group of reductions comes with its loop schedule: a single nest with its `LoopSchedule`, several with their `Blocks`.
+The rules follow: how it runs on each platform, its type, tangents, cotangents and batches. `planning.replanning`
+decides what each of them runs.
 """
 
 import functools
@@ -53,7 +53,7 @@ tcjax_p.multiple_results = True
 
 
 def lower_loop(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
-    """A result of a reduction; the first that is asked for of those that share their loops computes all."""
+    """A result of a reduction; the first request for one of those that share loops computes all of them."""
     if node.is_alone:
         return fused(node.whole, context, lower)[0]
     key = id(node.whole)
@@ -81,7 +81,7 @@ def _called(context: Context) -> Foreign:
 def bind(
     arrays: Sequence[Any], group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> Sequence[jax.Array]:
-    """The results of a group; `arrays` are its operands in order, and `form` says how its loops run."""
+    """The results of a group; `arrays` are its operands in order, and `form` is its loop schedule."""
     one = functools.partial(tcjax_p.bind, group=group, form=form, foreign=foreign, backend=backend)
     names = [operand.name for operand in group.operands]
     return placed(lambda *own: tuple(one(*own)), equally_varying(arrays), group.results, names)
@@ -107,7 +107,7 @@ def _node(node: nodes.Node, context: Context) -> jax.Array:
 def run(
     *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend, platform: str
 ) -> Sequence[jax.Array]:
-    """The results as a platform computes them best."""
+    """The results, computed as is best for a platform."""
     return _loops(plan_loops(group, form, backend, platform), arrays, group, foreign, backend)
 
 
@@ -138,7 +138,7 @@ def _loops(
 def _one_by_one(
     plan: OneByOne, arrays: Sequence[jax.Array], group: Group, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
-    """Each result by itself, given the operands and the results before it."""
+    """Each result on its own, given the operands and the results before it."""
     known = _named(arrays, group)
     results: list[jax.Array] = []
     for number, (nest, part) in enumerate(zip(plan.others or group.results, plan.parts, strict=True)):
@@ -155,7 +155,7 @@ def _one_by_one(
 def run_plainly(
     *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
-    """The results as operations of JAX, which may store what a loop would not."""
+    """The results as JAX operations, which may store intermediate arrays that a loop would not."""
     return _one_by_one(plan_plainly(group), arrays, group, foreign, backend)
 
 
@@ -175,7 +175,8 @@ def _compiled(
 def _(
     *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
-    # The compiled function binds the primitive: traced, it is lowered; run as it stands, it would come back here.
+    # The compiled function binds the primitive: traced, it is lowered; executed eagerly, it would recurse to this
+    # point.
     with jax.disable_jit(False):
         return _compiled(group, form, foreign, backend)(*arrays)
 
@@ -199,7 +200,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
     }
     plan = plan_tangents(group, parameters["form"], frozenset(moving), backend)
     if plan is None:
-        # JAX differentiates what index notation has no name for.
+        # JAX differentiates functions that index notation cannot name.
         plain = functools.partial(run_plainly, **parameters)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
     known = dict(zip(plan.operands, primals, strict=True))
@@ -232,7 +233,7 @@ ad.primitive_jvps[tcjax_p] = _jvp
 def _primal(
     plan: Run | ByFormula, primals: Sequence[Any], known: Mapping[str, Any], foreign: Foreign, backend: Backend
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The results, and by name what their tangents read beside them."""
+    """The results, and by name the values that their tangents read in addition."""
     if isinstance(plan, ByFormula):
         beside = _with(plan.before, known, foreign)
         return [_statement(plan.value, beside, foreign)], beside
@@ -250,11 +251,11 @@ def _tangent(plan: Tangent, arrays: Mapping[str, Any], foreign: Foreign) -> jax.
 
 
 def _with(stages: Sequence[Compute], arrays: Mapping[str, Any], foreign: Foreign) -> dict[str, Any]:
-    """The arrays, and the targets of statements that are computed one after the other."""
+    """The arrays, with the targets of statements computed in sequence."""
     known = dict(arrays)
     for stage in stages:
         found = _statement(stage, known, foreign)
-        # In JAX 0.10 the update that stands for a barrier is one loop with what finds a place, and with what reads it.
+        # In JAX 0.10 the update that serves as a barrier is fused with the search for a position, and with its reader.
         known[stage.target] = keep_apart(found, found) if stage.apart and BARRIERS_HOLD else found
     return known
 
@@ -267,7 +268,7 @@ def _statement(stage: Compute, arrays: Mapping[str, Any], foreign: Foreign) -> j
 
 
 def _transpose(cotangents: Sequence[Any], *arrays: Any, **parameters: Any) -> list[Any]:
-    """What the operands receive in which the sums are linear: weights; scores are known."""
+    """The cotangents of the operands in which the sums are linear: weights; scores are known."""
     group: Group = parameters["group"]
     foreign, backend = parameters["foreign"], parameters["backend"]
     linear = frozenset(number for number, array in enumerate(arrays) if ad.is_undefined_primal(array))

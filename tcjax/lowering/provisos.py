@@ -1,4 +1,4 @@
-"""A statement planned for finite values: computed so where they are, and otherwise as it stands."""
+"""Statements planned for finite values: with a run-time test, and the general plan if it fails."""
 
 import functools
 import math
@@ -24,8 +24,9 @@ LowerStage = Callable[[Compute, jax.Array | None, Context], jax.Array]
 Traced = Callable[..., Any]
 ClosedJaxpr = jax.extend.core.ClosedJaxpr  # pyright: ignore[reportPrivateImportUsage]
 
-# Its operands are those of three functions: whether values are finite, and the result in two ways. The operands in
-# `finite` have to be finite too. Where there is a fourth, `placed`, and it holds, a finite result answers the first.
+# The operands are those of three functions: the test for finite values, and the two ways to compute the result. The
+# operands in `finite` must be finite as well. If there is a fourth function, `placed`, and it is true, then a finite
+# result answers the test.
 either_p = jax.extend.core.Primitive("tcjax_either")
 either_p.multiple_results = True
 
@@ -37,7 +38,7 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     names = sorted(context.arrays)
     given = [*(context.arrays[name] for name in names), *(() if old is None else (old,))]
     if any(map(is_placed, given)):
-        # Along explicit axes the two ways could lie differently.
+        # Along explicit mesh axes the two ways could have different layouts.
         return lower(proviso.otherwise, old, context)
 
     def computed(part: Compute, arrays: Sequence[jax.Array], before: jax.Array | None) -> jax.Array:
@@ -64,9 +65,9 @@ def either(
     arrays: Sequence[jax.Array],
     placed: Callable[..., jax.Array] | None = None,
 ) -> jax.Array:
-    """What the `first` function of the arrays gives where `holds` is true of them, else what the `second` gives.
+    """The result of `first` if `holds` is true of the arrays, else that of `second`.
 
-    For a batch it is asked once. Where `placed` is true a finite result of the first is asked instead.
+    A batch is tested once. If `placed` is true, the first result is tested for being finite instead.
     """
     (found,) = either_of(holds, lambda *a: [first(*a)], lambda *a: [second(*a)], arrays, placed)
     return found
@@ -79,7 +80,7 @@ def either_of(
     arrays: Sequence[jax.Array],
     placed: Callable[..., jax.Array] | None = None,
 ) -> list[jax.Array]:
-    """The same of functions with several results."""
+    """The same for functions with several results."""
 
     def way(compute: Callable[..., Sequence[jax.Array]], *given: jax.Array) -> tuple[jax.Array, ...]:
         found = compute(*given)
@@ -97,18 +98,18 @@ def _bind(
     *,
     derived: bool = False,
 ) -> list[Any]:
-    """The primitive for what tells whether values are finite, and two ways; it has the operands that these use.
+    """Binds the primitive for the test and the two ways; its operands are those that these use.
 
-    What is `derived` from another one asks no more where it uses none of the values that this asks for.
+    A derivative (`derived`) that does not use the tested values needs no test.
     """
     test, *both = (jax.make_jaxpr(way)(*arrays) for way in ways)
     used = list(map(operator.or_, *map(_used, both)))
     tested = [own and _is_inexact(array) for own, array in zip(_used(test), arrays, strict=True)]
     if any(_used(test)) and not any(tested):
-        # It asks about integers, which are the same whatever the values.
+        # The test is about integers, which are independent of the values.
         finite = [False] * len(finite)
     elif derived and not any(map(operator.and_, tested, used)):
-        # A derivative without these values: zero times what else there is.
+        # A derivative without these values: zero times anything else.
         test = jax.make_jaxpr(lambda *_: jnp.array(True))(*arrays)
     kept = list(map(operator.or_, used, _used(test)))
     quick = None if placed is None else jax.make_jaxpr(placed)(*arrays)
@@ -126,7 +127,7 @@ def _used(way: ClosedJaxpr) -> list[bool]:
 
 
 def _over(way: ClosedJaxpr, kept: Sequence[bool]) -> ClosedJaxpr:
-    """The function of those operands alone that are kept."""
+    """The function of only those operands that are kept."""
     return ClosedJaxpr(pe.dce_jaxpr(way.jaxpr, [True] * len(way.jaxpr.outvars), kept)[0], way.consts)
 
 
@@ -135,7 +136,7 @@ def _is_inexact(array: Any) -> bool:
 
 
 def _with(arrays: Sequence[Any], places: Sequence[int], values: Iterable[Any]) -> list[Any]:
-    """The arrays with other values in some places."""
+    """The arrays with some of them replaced."""
     found = list(arrays)
     for place, value in zip(places, values, strict=True):
         found[place] = value
@@ -166,11 +167,11 @@ def _run(
         return jaxpr_as_fun(first)(*own)
 
     def slowly(holds: jax.Array, *own: jax.Array) -> list[jax.Array]:
-        """The second way, within a branch of its own, out of which its results come without dimensions.
+        """The second way in a branch of its own, whose results are flat.
 
-        XLA lays the results of both ways out as the longer one has them, and transposes the others: these have no
-        layout to ask for. Those of the first way keep their dimensions: a loop over all values as one row finds the
-        place of each by divisions.
+        XLA gives the results of both ways the layout of the longer one, and transposes the others: flat results have no
+        layout. Those of the first way keep their dimensions: a loop over all values as one row would find the position
+        of each by divisions.
         """
 
         def nothing(*own: jax.Array) -> list[jax.Array]:
@@ -260,7 +261,7 @@ def _transpose(
         return run
 
     def holds(*given: Any) -> Any:
-        # What the values are does not depend on what is linear.
+        # The test does not depend on linear operands.
         nothing = [jnp.zeros(shape.shape, shape.dtype) for shape in shapes]
         return jaxpr_as_fun(test)(*_with(_with([None] * len(arrays), kept, given[: len(kept)]), linear, nothing))[0]
 
@@ -285,7 +286,7 @@ def _batch(
     finite: tuple[bool, ...],
     placed: ClosedJaxpr | None,
 ) -> Any:
-    # One answer for the whole batch: with one for each element, `cond` would compute both ways.
+    # One decision for the whole batch: with one per element, `cond` would compute both ways.
     def holds(way: ClosedJaxpr, *given: Any) -> Any:
         return jnp.all(jax.vmap(jaxpr_as_fun(way), dimensions)(*given)[0])
 

@@ -31,7 +31,7 @@ def lower_read(node: Read, context: Context, lower: Lower) -> jax.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """The part of a strip that is inside of its dimension, and how many elements lie before and behind it."""
+    """The part of a strip that is inside its dimension, and the number of elements before and after it."""
 
     start: int
     stop: int
@@ -41,9 +41,10 @@ class _Cut:
 
 
 def _cut_and_padded(node: Read, context: Context) -> jax.Array | None:
-    """Slices of a padded tensor as padded slices, which XLA reads without a test; None where no number says where.
+    """Slices of a padded tensor as padded slices, which XLA reads without a test; None if the position is not a number.
 
-    Nor where it is one of many, term by term: they share one padded tensor, and each would be stored by XLA:CPU (0.10).
+    Also None if it is one of many terms: they share one padded tensor, while XLA:CPU (0.10) would store each padded
+    slice.
     """
     views = list(node.views)
     around: list[Padded] = []
@@ -73,7 +74,7 @@ def _cut_and_padded(node: Read, context: Context) -> jax.Array | None:
 
 
 def _inside(strip: Strip, first: int, extent: int) -> _Cut:
-    """What of a strip, whose first element would be `first`, is inside; a backward one is cut forward."""
+    """The part inside of a strip whose first element would be `first`; a backward one is cut forward."""
     count, stride = strip.count, abs(strip.stride) if strip.count > 1 else 1
     first = first if strip.stride > 0 or count < 2 else first - stride * (count - 1)
     before = min(count, max(0, -(first // stride)))
@@ -85,7 +86,7 @@ def _inside(strip: Strip, first: int, extent: int) -> _Cut:
 
 
 def _pad(node: Read, context: Context) -> tuple[jax.Array, list[int]]:
-    """The tensor with zeros around it, and how many there are in front of those that each strip asked for."""
+    """The tensor padded with zeros, and the number of zeros at the front beyond those that each strip asked for."""
     lows = [d.low if isinstance(d, Strip) else 0 for d in node.dimensions]
     sliced = all(isinstance(dimension, Strip) for dimension in node.dimensions)
     if sliced and not node.views and node.tensor in context.padded:
@@ -97,7 +98,7 @@ def _pad(node: Read, context: Context) -> tuple[jax.Array, list[int]]:
 
 
 def pad(array: jax.Array, lows: Sequence[int], highs: Sequence[int]) -> jax.Array:
-    """The array with zeros laid around it."""
+    """The array padded with zeros."""
     if not any(lows) and not any(highs):
         return array
     widths = [(low, high, 0) for low, high in zip(lows, highs, strict=True)]
@@ -127,7 +128,7 @@ def _cut(array: jax.Array, dimensions: tuple[Strip | Lookup, ...], moved: list[i
 
 
 def _split(array: jax.Array, strips: list[Strip], first: int = 0) -> tuple[jax.Array, Axes]:
-    """The strips, the dimensions from the `first` on, reshaped to one for each factor, without their unused tails."""
+    """The strips, the dimensions from `first` on, reshaped to one per factor, without their unused tails."""
     axes: list[IndexVar] = []
     for strip in strips:
         dimension = first + len(axes)
@@ -169,7 +170,7 @@ def _diagonals(array: jax.Array, axes: Axes) -> tuple[jax.Array, Axes]:
 def _gather(
     array: jax.Array, node: Read, looked_up: list[int], context: Context, lower: Lower
 ) -> tuple[jax.Array, Axes]:
-    """The elements (or rows) at looked-up positions: one gather, offset dimensions for what is sliced."""
+    """The elements (or rows) at looked-up positions: one gather, with offset dimensions for the slices."""
     lookups = [d for d in node.dimensions if isinstance(d, Lookup)]
     axes = tuple(axis for axis in node.axes if any(axis in lookup.positions.axes for lookup in lookups))
     columns = []
@@ -189,7 +190,7 @@ def _gather(
     )
     sizes = [1 if number in looked_up else extent for number, extent in enumerate(array.shape)]
     if any(array.shape[number] == 0 for number in looked_up):
-        # A condition that never holds stands around it, or it would have been refused.
+        # It is inside a condition that never holds, or it would have been refused.
         found = jnp.zeros((*positions.shape[:-1], *(array.shape[number] for number in kept)), array.dtype)
     else:
         found = lax.gather(array, positions, numbers, sizes, mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS)

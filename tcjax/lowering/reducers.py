@@ -1,4 +1,4 @@
-"""What JAX has for each reduction of the language: one row each."""
+"""The JAX operations for each builtin reduction: one row each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ Join = Callable[[jax.Array, jax.Array], jax.Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The operations of one reduction; None where nobody asks.
+    """The operations of one reduction; None if unused.
 
-    A `state` is kept while the points of a loop come: of a type, and so many points where that is known. `scatter`
-    combines values that meet in elements. `join` makes one of two results, element by element, and `fold` one of all
-    along some dimensions; `operator` does that in windows, and `running` for each prefix. A `collective` makes one of
-    the results of all devices.
+    `state` makes the loop's monoid: for a type, and a number of points if known. `scatter` combines values that go to
+    the same elements. `join` combines two results elementwise, and `fold` reduces along some dimensions; `operator`
+    does that in windows, and `running` for each prefix. `collective` combines the results of all devices.
     """
 
     state: Callable[[jnp.dtype, int | None], monoids.Monoid] | None = None
@@ -119,14 +118,14 @@ ROWS: Final[Mapping[Reducer, Row]] = {
 
 
 def make_monoid(reducer: Reducer, dtype: jnp.dtype, count: int | None) -> monoids.Monoid:
-    """The monoid for a reduction of so many values; None: of those that take part."""
+    """The monoid for a reduction of `count` values; None if only active ones count."""
     make = ROWS[reducer].state
     assert make is not None, reducer
     return make(dtype, count)
 
 
 def combine(reducer: Reducer | ir.Monoid) -> Join:
-    """How two partial results of a reduction become one."""
+    """The function that combines two partial results of a reduction."""
     if isinstance(reducer, ir.Monoid):
         return lambda a, b: registered.combine(reducer, (a,), (b,))[0]
     join = ROWS[reducer].join
@@ -135,7 +134,7 @@ def combine(reducer: Reducer | ir.Monoid) -> Join:
 
 
 def across_devices(part: jax.Array, reducer: Reducer | ir.Monoid, axes: Axes) -> jax.Array:
-    """The parts of all devices along the axes as one; every device has the result."""
+    """The combined parts of all devices along the axes; every device has the result."""
     collective = None if isinstance(reducer, ir.Monoid) else ROWS[reducer].collective
     return collectives.one_by_one(combine(reducer), part, axes) if collective is None else collective(part, axes)
 
@@ -149,12 +148,12 @@ def states_across_devices(parts: tuple[jax.Array, ...], reducer: Reducer | ir.Mo
 def scatter(
     reducer: Reducer | None, target: jax.Array, place: scatters.Place, value: jax.Array, weight: jax.Array | None
 ) -> jax.Array:
-    """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
+    """The target, with values combined with its elements at `place` and with each other; those outside are dropped.
 
-    Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
-    Both replace what was in the element. Without a weight no two places are equal, nor are they without a reducer.
+    For a mean `value` is the sum and `weight` the number of points; for a position, `weight` is the extremum. Both
+    replace the element. Without a weight, or without a reducer, positions are distinct.
     """
-    # XLA writes one place where it lies, but copies the target that it does not see through a reshape.
+    # XLA writes a single position in place, but copies a target that it sees only through a reshape.
     one = all(column.ndim == 0 for column in place)
     flat, places = (target, place) if one else scatters.numbered(target, place)
     if reducer is None or (weight is None and not reducer.continues):

@@ -42,7 +42,7 @@ from .running import running
 from .sizes import as_int32, positive
 from .varying import equally_varying, steady
 
-# The names of dimensions that are no indices of the program.
+# Names of dimensions that are not indices of the program.
 _LAST = IndexVar("")
 _PART = IndexVar(" ")
 
@@ -54,14 +54,14 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     left, right = lower(a, context), lower(b, context)
     axes = (*node.spread, *a.axes)
     if node.spread:
-        # It is written anew, so that it may lie as the product reads it: along its rows.
+        # It is rewritten in the layout in which the product reads it: along its rows.
         rows = tuple(sorted(a.axes, key=lambda axis: axis not in node.axes))
         extents = tuple(right.shape[b.axes.index(axis)] for axis in node.spread)
         left = transpose(left, a.axes, rows)
         left = jnp.broadcast_to(left, (*extents, *left.shape))
         axes = (*node.spread, *rows)
     if node.copied and not any(map(is_placed, (left, right))):
-        # XLA:CPU copies the left one of two matrices where the sum is along two axes.
+        # XLA:CPU copies the left one of two matrices if the sum is along two axes.
         (left, first), (right, second) = (_in_two(*own, node.axes) for own in ((left, axes), (right, b.axes)))
         return _product(left, first, right, second, node.axes, numeric(node.dtype), join=False)
     if not any((*node.live, *node.counts)):
@@ -78,7 +78,9 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
 
 
 def _receives_turned(array: jax.Array, axes: Axes, other: Axes, result: Axes) -> jax.Array:
-    """The array; as an operand of a product it receives one with rows and columns exchanged, which is then turned."""
+    """The array; as an operand of a product its cotangent comes with rows and columns exchanged, and is then
+    transposed.
+    """
     batch = tuple(axis for axis in axes if axis in other and axis in result)
     first = tuple(axis for axis in axes if axis not in batch and (axis in other) == (axes[len(batch)] in other))
     order = (*batch, *axes[len(batch) + len(first) :], *first)
@@ -96,7 +98,7 @@ def _receives_turned(array: jax.Array, axes: Axes, other: Axes, result: Axes) ->
 
 
 def _in_two(array: jax.Array, axes: Axes, result: Axes) -> tuple[jax.Array, Axes]:
-    """The array with two axes in the place of those side by side that are not in the result."""
+    """The array reduced to two axes by merging adjacent ones that are not in the result."""
     before = tuple(itertools.takewhile(lambda axis: axis in result, axes))
     after = tuple(axis for axis in axes[len(before) :] if axis in result)
     start, stop = len(before), len(axes) - len(after)
@@ -117,10 +119,10 @@ def _product(
     join: bool = True,
     turned: tuple[bool, bool] = (False, False),
 ) -> jax.Array:
-    """The sum over the axes that are not in the result of the product of two arrays; some receive what is `turned`.
+    """The product of two arrays, summed over the axes that are not in the result; the cotangents of some are `turned`.
 
-    Those that lie side by side in both are one, if they may `join`: a matrix with several such axes XLA:CPU copies
-    first. (Others stay: a result that is taken apart again does not fuse with what reads it.)
+    Axes adjacent in both are merged, if they may `join`: XLA:CPU first copies a matrix with several such axes.
+    (Otherwise not: a result that is split again does not fuse with its reader.)
     """
     extents = {axis: array.shape[n] for array, own in ((left, first), (right, second)) for n, axis in enumerate(own)}
     placed = any(map(is_placed, (left, right)))
@@ -143,7 +145,7 @@ def _product(
 
 
 def _as_it_comes(first: Axes, second: Axes, result: Axes) -> Axes:
-    """The result's axes as a product of matrices has them: einsum would swap the operands where it has to transpose."""
+    """The result's axes in the order of a matrix product: einsum would swap the operands where it has to transpose."""
     batch, left, right = (
         tuple(axis for axis in result if (axis in first, axis in second) == sides)
         for sides in ((True, True), (True, False), (False, True))
@@ -152,7 +154,7 @@ def _as_it_comes(first: Axes, second: Axes, result: Axes) -> Axes:
 
 
 def side_by_side(orders: Sequence[Axes]) -> list[Axes]:
-    """The axes in runs: each array, whose axes lie in one of the orders, has a run as a whole or not at all."""
+    """The axes in runs: each array, whose axes are in one of the orders, has a run completely or not at all."""
     behind: dict[IndexVar, IndexVar | None] = {}
     before: dict[IndexVar, IndexVar | None] = {}
     for own in orders:
@@ -195,24 +197,24 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     reduced = ROWS[node.reducer].fold
     assert reduced is not None, node.reducer
     if multiplies_columns(node) and jnp.issubdtype(operand.dtype, jnp.floating):
-        # A zero that XLA does not know changes no number, and keeps products and sum one fused loop.
+        # A zero that XLA does not know changes no number, and keeps products and sum in one fused loop.
         operand = operand + lax.optimization_barrier(jnp.asarray(-0.0, operand.dtype))
     return reduced(operand, dimensions)
 
 
 def as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
-    """What a nest computes that runs the same operations as a node with these axes: it has its own derivative."""
+    """The value of an equivalent nest, with these axes, that runs the same operations but has its own derivative."""
     return transpose(lower(nest, context), nest.axes, axes)
 
 
 def _shifted_sums(node: Fold, context: Context, lower: Lower) -> jax.Array:
-    """The sum for each shift, from one loop over the operands of all of them."""
+    """The sum for each shift, from one loop over all their operands."""
     extents = tuple(hi - lo for _, lo, hi in node.shifts)
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.shifts))
     names = [index for index, _, _ in node.shifts]
     terms = [lower(node.operand, context.at(dict(zip(names, step, strict=True)))) for step in steps]
     summed = [n for n, axis in enumerate(node.operand.axes) if axis in node.indices]
-    # Along one axis, then the sums of these: one sum of all terms, one after the other, would lose digits.
+    # Along one axis, then the sums of these: a single sequential sum of all terms would lose digits.
     first, rest = summed[-1], tuple(summed[:-1])
     stacked = jnp.sum(jnp.stack(_sums(terms, first)), tuple(1 + dimension for dimension in rest))
     left = tuple(axis for axis in node.operand.axes if axis not in node.indices)
@@ -220,7 +222,7 @@ def _shifted_sums(node: Fold, context: Context, lower: Lower) -> jax.Array:
 
 
 def _sums(terms: Sequence[jax.Array], dimension: int) -> list[jax.Array]:
-    """The sum of each array along a dimension, in one loop; a derivative takes them one by one."""
+    """The sum of each array along a dimension, in one loop; a derivative computes them separately."""
 
     @jax.custom_jvp
     def run(*arrays: jax.Array) -> list[jax.Array]:
@@ -266,7 +268,7 @@ def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int,
 def _windowed(array: jax.Array, window: tuple[int, ...], strides: tuple[int, ...], reducer: Reducer) -> jax.Array:
     operator = ROWS[reducer].operator
     assert operator is not None, reducer
-    # NumPy's scalars are known while JAX traces: only of a known identity does it find the derivative.
+    # NumPy scalars are known while JAX traces: it finds the derivative only for a known identity.
     nothing = np.asarray(reducer.empty(str(array.dtype)), array.dtype)
     return lax.reduce_window(array, nothing, operator, window, strides, "VALID")
 
@@ -290,7 +292,7 @@ def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
 
 
 def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
-    """The largest or smallest part, NaN where any is: XLA:CPU does the selects faster than maxima that look for NaN."""
+    """The largest or smallest part, NaN if any is: XLA:CPU does selects faster than extrema that propagate NaN."""
     best, unordered = parts[0], parts[0] != parts[0]
     for part in parts[1:]:
         better = part > best if reducer.order == "max" else part < best
@@ -300,9 +302,9 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
 
 
 def _ranked(reducer: Reducer, rank: int, parts: Iterable[jax.Array]) -> jax.Array:
-    """The part with this rank in order, or the number of it: NaN first, equal parts as they come.
+    """The part with this rank in order, or its number: NaN first, ties in order of the parts.
 
-    Those that come first are kept in order; each part moves those behind it.
+    The first parts are kept in order; each new part shifts those after it.
     """
     descending = reducer.order == "max"
     keys: list[jax.Array] = []
@@ -316,13 +318,13 @@ def _ranked(reducer: Reducer, rank: int, parts: Iterable[jax.Array]) -> jax.Arra
 
 
 def _inserted(kept: list[jax.Array], new: jax.Array, before: list[jax.Array]) -> list[jax.Array]:
-    """The arrays in order, with a new one before those where it comes `before`."""
+    """The sorted arrays with a new one inserted before those where `before` holds."""
     given = [new, *(jnp.where(mask, own, new) for mask, own in zip(before, kept, strict=True))]
     return [*(jnp.where(mask, one, own) for mask, one, own in zip(before, given, kept, strict=False)), given[-1]]
 
 
 def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
-    """The number of the first part that is smallest or largest; that of the first NaN where there is one."""
+    """The number of the first smallest or largest part; that of the first NaN if there is one."""
     best, *others = map(_ordered, parts)
     place = jnp.zeros_like(best, jnp.int32)
     for number, part in enumerate(others, start=1):
@@ -332,13 +334,13 @@ def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
 
 
 def _is_further(reducer: Reducer | Monoid, best: jax.Array, value: jax.Array) -> jax.Array:
-    """Whether a value takes the place of the best one so far."""
-    # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
+    """Whether a value replaces the best one so far."""
+    # A comparison with NaN is false: it replaces a number, and nothing replaces it.
     return ~((value <= best) if reducer.order == "max" else (value >= best)) & (best == best)
 
 
 def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
-    """A running reduction, shifted to where its results begin; before the row is nothing, after it all of it."""
+    """A running reduction, shifted to where its results begin; before the row it is empty, after it complete."""
     parts = [part for part in (node.operand, node.mask) if part is not None]
     own = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
     arrays = jnp.broadcast_arrays(*(align(lower(part, context), part.axes, own) for part in parts))
@@ -402,16 +404,16 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
 
 
 def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:
-    """The terms one after the other, in a loop at run time that stores none of them."""
+    """The terms in sequence, in a run-time loop that stores none of them."""
     count = prod(hi - lo for _, lo, hi in node.box)
     trips = positive(count)
 
     def term(number: jax.Array) -> tuple[jax.Array, jax.Array | None]:
-        """The value at a point, and whether it takes part (None: it does)."""
+        """The value at a point, and whether it is active (None: always)."""
         places: dict[IndexVar, int | jax.Array] = {}
         rest = number
         for index, lo, hi in reversed(node.box):
-            # XLA:CPU stops where it divides by a zero that it knows.
+            # XLA:CPU crashes on a division by a constant zero.
             extent = as_int32(positive(hi - lo))
             places[index] = lax.rem(rest, extent) + as_int32(lo)
             rest = lax.div(rest, extent)
@@ -443,7 +445,7 @@ def _accumulation(
     Callable[[States, jax.Array, jax.Array], States],
     Callable[[States], jax.Array],
 ]:
-    """The states of no points, how the next value, with its number, joins states, and the result of all of them."""
+    """The initial state, the update by the next value and its number, and the final result."""
     reducer, element = node.reducer, node.body.dtype
     if isinstance(reducer, Monoid):
         return (
@@ -472,7 +474,7 @@ def _accumulation(
 
 
 def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:
-    """The array, whose axes are `own`, with all `indices` as one last dimension, row-major, after `axes`."""
+    """The array, whose axes are `own`, with all `indices` merged into one last dimension, row-major, after `axes`."""
     array = align(array, own, (*axes, *indices)) if own else array
     lead = array.shape[: len(axes)] if own else (1,) * len(axes)
     array = jnp.broadcast_to(array, (*lead, *extents))
@@ -486,7 +488,7 @@ def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
     if node.mask is None:
         find = lax.argmin if least else lax.argmax
         return find(flat, flat.ndim - 1, jnp.int32)
-    # What does not take part may be equal to the extremum.
+    # A masked value may equal the extremum.
     mask = flattened(lower(node.mask, context), node.mask.axes, node.axes, node.indices, node.extents)
     extremum = (jnp.min if least else jnp.max)(flat, -1, keepdims=True)
     wins = mask & ((flat == extremum) | (flat != flat))
@@ -527,19 +529,19 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
 
 
 def _selected(flat: jax.Array, *, descending: bool) -> jax.Array:
-    """Numbers of which the largest come first, as XLA selects: NaN before all others, and zeros are equal."""
+    """The numbers, largest first, as XLA selects them: NaN before all others, and zeros are equal."""
     value = jnp.where(flat == 0, 0, flat if descending else -flat)
     return jnp.where(flat != flat, jnp.nan, value)
 
 
 def _first_keys(flat: jax.Array, mask: jax.Array | None, *, first: int, descending: bool) -> jax.Array:
-    """The places of the `first` numbers by integers in their order, which on a CPU takes ten times as long."""
+    """The positions of the `first` numbers by integer keys in their order, which takes ten times as long on a CPU."""
     key = key_of(flat, descending=descending)
     return lax.top_k(~key if mask is None else ~jnp.where(mask, key, jnp.iinfo(key.dtype).max), first)[1]
 
 
 def _order(flat: jax.Array, mask: jax.Array | None, first: int | None, *, descending: bool) -> jax.Array:
-    """The places along the last dimension in order: NaN first, equal values as they come, what is masked last.
+    """The sorted positions along the last dimension: NaN first, ties in order, masked ones last.
 
     All of them, or at least the `first` ones.
     """
@@ -549,7 +551,7 @@ def _order(flat: jax.Array, mask: jax.Array | None, first: int | None, *, descen
         if flat.dtype == jnp.float32 and mask is not None:
 
             def by_bits(flat: jax.Array, mask: jax.Array) -> jax.Array:
-                # On a CPU the order is that of the bits: a NaN of this sign is the last of all.
+                # On a CPU sorting is by bits: a NaN with this sign is the last of all.
                 last = lax.bitcast_convert_type(jnp.int32(-(1 << 22)), jnp.float32)
                 return lax.top_k(jnp.where(mask, _selected(flat, descending=descending), last), first)[1]
 

@@ -1,4 +1,4 @@
-"""The functions of a registered reduction, on arrays: called, and what they give checked."""
+"""Calls the functions of a registered reduction on arrays, and checks their results."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def blank(monoid: Monoid, shape: tuple[int, ...], running: str) -> States:
 
 
 def combine(monoid: Monoid, a: States, b: States) -> States:
-    """The states of what comes before and what comes after, as one."""
+    """The combined states of an earlier and a later part."""
     shape = jnp.broadcast_shapes(a[0].shape, b[0].shape)
     a, b = (tuple(jnp.broadcast_to(part, shape) for part in state) for state in (a, b))
     found = _parts(monoid, "combine", monoid.combine, (_own(monoid, a), _own(monoid, b)))
@@ -44,7 +44,7 @@ def combine(monoid: Monoid, a: States, b: States) -> States:
             raise _wrong(
                 monoid,
                 f"`combine` changes a type, {which}{before.dtype} into {part.dtype}",
-                "let it give what it takes; a number of NumPy in the identity fixes the type of a component",
+                "make it return the types that it takes; a NumPy number in the identity fixes the type of a component",
             )
         result.append(jnp.broadcast_to(_converted(monoid, "combine", part, before.dtype, shape), shape))
     return tuple(result)
@@ -69,7 +69,7 @@ def nothing(monoid: Monoid, running: str) -> jax.Array:
 
 
 def fold(monoid: Monoid, states: States) -> States:
-    """The states along the last dimension as one, in their order: neighbours, or halves if the order is free."""
+    """The combined state along the last dimension, in order: pairs of neighbours, or halves if it is commutative."""
     tail: States | None = None
     while (count := states[0].shape[-1]) > 1:
         if count % 2:
@@ -83,7 +83,7 @@ def fold(monoid: Monoid, states: States) -> States:
     return tuple(lax.squeeze(part, (part.ndim - 1,)) for part in states)
 
 
-# Splits, and not slices: their derivative joins the parts, and adds no arrays of zeros.
+# Splits, not slices: their derivative joins the parts, and adds no arrays of zeros.
 
 
 def _halves(array: jax.Array) -> list[jax.Array]:
@@ -92,7 +92,7 @@ def _halves(array: jax.Array) -> list[jax.Array]:
 
 
 def _neighbours(array: jax.Array) -> list[jax.Array]:
-    """The elements at even and at odd places."""
+    """The elements at even and at odd positions."""
     pairs = lax.reshape(array, (*array.shape[:-1], array.shape[-1] // 2, 2))
     return [lax.squeeze(part, (pairs.ndim - 1,)) for part in lax.split(pairs, (1, 1), axis=pairs.ndim - 1)]
 
@@ -106,14 +106,14 @@ def _filled(monoid: Monoid, dtypes: Sequence[Any], shape: tuple[int, ...]) -> St
 
 
 def _own(monoid: Monoid, state: States) -> Any:
-    """A state as the writer's functions take it."""
+    """A state as the user's functions take it."""
     return state[0] if monoid.scalar else state
 
 
 def _parts(
     monoid: Monoid, name: str, function: Callable[..., Any], arguments: tuple[Any, ...], count: int | None = None
 ) -> list[jax.Array]:
-    """What a function gives, as many arrays as there must be."""
+    """The results of a function, `count` arrays."""
     count = len(monoid.identity) if count is None else count
     try:
         found = function(*arguments)
@@ -124,39 +124,39 @@ def _parts(
         raise _wrong(
             monoid,
             f"`{name}` fails for arrays: {type(error).__name__}: {said}",
-            "let it work element by element, on arrays of any shape, and on tuples of them if the identity is a tuple",
+            "make it work element by element, on arrays of any shape, and on tuples of them if the identity is a tuple",
         ) from error
     parts = list(found) if isinstance(found, (tuple, list)) else [found]
     if len(parts) != count or (isinstance(found, (tuple, list)) and (name == "finish" or monoid.scalar)):
         wanted = "one array" if name == "finish" or monoid.scalar else f"a tuple of {count} arrays, as the identity has"
         given = f"{len(parts)} values" if isinstance(found, (tuple, list)) else "one value"
-        raise _wrong(monoid, f"`{name}` gives {given}", f"let it give {wanted}")
+        raise _wrong(monoid, f"`{name}` gives {given}", f"make it return {wanted}")
     try:
         return [jnp.asarray(part) for part in parts]
     except (TypeError, ValueError) as error:
         shown = type(next((part for part in parts if not hasattr(part, "dtype")), None)).__name__
-        raise _wrong(monoid, f"`{name}` gives a {shown}", "let it give arrays of numbers") from error
+        raise _wrong(monoid, f"`{name}` gives a {shown}", "make it return arrays of numbers") from error
 
 
 def _converted(monoid: Monoid, name: str, part: jax.Array, dtype: Any, shape: tuple[int, ...]) -> jax.Array:
-    """The array in the type of a component, of a shape that goes with that of the states."""
+    """The array in a component's type, with a shape compatible with the states."""
     if not _holds(dtype, part):
         raise _wrong(
             monoid,
-            f"`{name}` gives {part.dtype}, which a component of type {dtype} does not hold",
+            f"`{name}` gives {part.dtype}, which a component of type {dtype} cannot hold",
             "convert it, or write a number of that kind in the identity: 0.0 for a float",
         )
     if part.shape != shape and (len(part.shape) > len(shape) or jnp.broadcast_shapes(part.shape, shape) != shape):
         raise _wrong(
             monoid,
             f"`{name}` gives an array of shape {part.shape} for arrays of shape {shape}",
-            "let it work element by element",
+            "make it work element by element",
         )
     return part.astype(dtype)
 
 
 def _holds(dtype: Any, part: jax.Array) -> bool:
-    """Whether a type has the numbers of an array; those of Python have any type of their kind, whatever x64 says."""
+    """Whether a type can hold the numbers of an array; Python numbers fit any type of their kind."""
     return part.dtype == dtype or jnp.result_type(part, dtype) == dtype
 
 

@@ -1,4 +1,4 @@
-"""The primitive of a running reduction: each result is what an array holds up to there, along one axis."""
+"""The primitive of a running reduction: each result reduces an array up to that point, along one axis."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ from .placing import placed_as
 from .reducers import ROWS, make_monoid
 from .varying import equally_varying, steady
 
-# What is kept of some elements; of extrema also how many are equal, of a derivative the result that it belongs to.
+# The state of some elements; for extrema with the number of equal ones, for a derivative with the result it belongs to.
 State = tuple[jax.Array, ...]
 Combine = Callable[[State, State], State]
-# Results; those of extrema with how many elements are equal to them; the derivative of results along a tangent of the
-# elements; and what results hand to the elements.
+# The roles: results; those of extrema with the number of elements equal to them; the derivative along a tangent of the
+# elements; and the cotangent of the elements.
 Role = Literal["values", "ties", "slope", "handed"]
 
 running_p = jax.extend.core.Primitive("tcjax_running")
@@ -38,13 +38,13 @@ def running(
     block: int,
     looped: bool,
 ) -> jax.Array:
-    """The reduction of all elements up to each one, or from there on with `reverse`; where not `live`, of no element.
+    """The reduction of all elements up to each one, or from there on with `reverse`; elements that are not `live` are
+    skipped.
 
-    So many elements as a `block` has are combined one after the other; blocks in a loop where it is `looped`, in a tree
-    where not.
+    Elements of a `block` are combined in sequence; blocks in a loop if it is `looped`, otherwise in a tree.
     """
     if looped and axis:
-        # Rows of a block lie side by side then, for the derivative as well.
+        # The rows of a block are then adjacent, for the derivative as well.
         turned = (jnp.moveaxis(part, axis, 0) for part in (array, live) if part is not None)
         found = running(reducer, *turned, axis=0, reverse=reverse, block=block, looped=True)
         return jnp.moveaxis(found, 0, axis)
@@ -60,10 +60,10 @@ def running(
 
 
 class _Way(NamedTuple):
-    """How operands become states, how two states become one, and how states, with the operands, become results.
+    """How operands become states, how two states combine, and how states, with the operands, become results.
 
-    All of them element by element, so that a loop does them in its steps: nothing but operands and results is stored.
-    `nothing` is the state of no elements, without dimensions.
+    All steps are elementwise, so that a loop contains them: only operands and results are stored. `nothing` is the
+    state of no elements, without dimensions.
     """
 
     prepare: Callable[[State], State]
@@ -96,7 +96,7 @@ def _way(reducer: Reducer | Monoid, operands: State, axis: int, role: Role, *, r
 
 
 def _of_states(monoid: monoids.Monoid, dtype: Any, *, placed: bool) -> _Way:
-    """Of a reduction that keeps several numbers: elements, with their places where it needs them, and which count."""
+    """For a reduction that keeps several numbers: elements, with their positions if needed, and a mask."""
 
     def nothing() -> State:
         return monoid.empty(jnp.zeros((), dtype))
@@ -109,7 +109,7 @@ def _of_states(monoid: monoids.Monoid, dtype: Any, *, placed: bool) -> _Way:
 
 
 def _of_registered(monoid: Monoid, running: str, *, reverse: bool) -> _Way:
-    """The same of a registered reduction: what comes before is the first argument of its `combine`."""
+    """The same for a registered reduction: the earlier part is the first argument of its `combine`."""
 
     def prepare(here: State) -> State:
         states = registered.inject(monoid, here[0], running)
@@ -128,18 +128,18 @@ def _of_registered(monoid: Monoid, running: str, *, reverse: bool) -> _Way:
 
 
 def _wide(dtype: Any) -> Any:
-    """The type that a derivative is added in."""
+    """The type in which a derivative is accumulated."""
     return numeric("float32") if dtype.itemsize < 4 else dtype
 
 
 def _counting(dtype: Any, size: int) -> Any:
-    """A type for numbers up to `size`: what is divided by them, where it has them all, so that none is converted."""
+    """A type for counts up to `size`: that of the dividend, if it can represent them, to avoid conversions."""
     wide = _wide(dtype)
     return wide if jnp.issubdtype(wide, jnp.floating) and size * jnp.finfo(wide).eps <= 1 else jnp.dtype("int32")
 
 
 def _with_ties(combined: Callable[[Any, Any], jax.Array]) -> Combine:
-    """An extremum and how many are equal to it; a NaN to each other NaN."""
+    """An extremum and the number of elements equal to it; NaN counts as equal to NaN."""
 
     def combine(a: State, b: State) -> State:
         best = combined(a[0], b[0])
@@ -150,10 +150,10 @@ def _with_ties(combined: Callable[[Any, Any], jax.Array]) -> Combine:
 
 
 def _of_slopes(reducer: Reducer, operands: State, *, handed: bool) -> _Way:
-    """The derivative of a running reduction: of a tangent, the elements, the results, and their ties.
+    """The derivative of a running reduction: from a tangent, the elements, the results, and their ties.
 
-    A result that goes on from another has a part of its derivative, and another part of that of its own element. So
-    results with what follows from them are states. `handed` is the transpose: what each result hands to its elements.
+    A result that continues from another has part of its derivative, and part of its own element's. So the states are
+    results with their derivatives. `handed` is the transpose: the cotangent of each result's elements.
     """
     of_elements, of_results, passed = _SLOPES[reducer]
     before, after = (of_results, of_elements) if handed else (of_elements, of_results)
@@ -171,8 +171,8 @@ def _of_slopes(reducer: Reducer, operands: State, *, handed: bool) -> _Way:
     )
 
 
-# Equal extrema share the derivative, as in `jnp.max`; the first NaN has it from there on. Results that are equal lie
-# side by side: of the elements that are extrema, each result adds up those with its own extremum.
+# Equal extrema share the derivative, as in `jnp.max`; the first NaN gets it from there on. Equal results are
+# contiguous: each result sums over the elements with its own extremum.
 
 
 def _to_extrema(tangent: jax.Array, here: State) -> jax.Array:
@@ -186,11 +186,11 @@ def _shared(tangent: jax.Array, here: State) -> jax.Array:
 
 
 def _while_equal(tangent: jax.Array, first: jax.Array, last: jax.Array) -> jax.Array:
-    # What comes after a NaN is a NaN as well.
+    # Everything after a NaN is NaN as well.
     return jnp.where((first == last) | (first != first), tangent, 0)
 
 
-# An exponential is a share of the sum of all up to it, and that a share of a later sum: none is larger than one.
+# An exponential is a share of the sum up to it, and that a share of a later sum: none is larger than one.
 
 
 def _share(tangent: jax.Array, here: State) -> jax.Array:
@@ -199,11 +199,12 @@ def _share(tangent: jax.Array, here: State) -> jax.Array:
 
 
 def _share_of_later(tangent: jax.Array, first: jax.Array, last: jax.Array) -> jax.Array:
-    # Rounding, and what stands beside a row, may be on the other side.
+    # Rounding, and values next to a row, may come from the other side.
     return tangent * monoids.lesser_share(first, last).astype(tangent.dtype)
 
 
-# The derivative by elements, that by results, and how much of the first result's derivative a later one has.
+# The derivative with respect to elements, that with respect to results, and the factor from the first result to a later
+# one.
 _SLOPES: Final[dict[Reducer, tuple[Callable[..., jax.Array], ...]]] = {
     Reducer.MIN: (_to_extrema, _shared, _while_equal),
     Reducer.MAX: (_to_extrema, _shared, _while_equal),
@@ -230,13 +231,13 @@ def _run(
 
 
 def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse: bool, block: int) -> State:
-    """Each block by itself, then, in the same way, what is in all blocks before each."""
+    """First each block on its own, then, recursively, the total of all earlier blocks."""
     size = state[0].shape[axis]
     if size <= block:
         return _stacked(_chain(state, axis, combine, reverse), axis)
     count = -(-size // block)
     parts = _chain(_in_blocks(state, nothing, axis, reverse, count, block), axis + 1, combine, reverse)
-    # The last block, which nothing comes after, is not asked for what it holds.
+    # The total of the last block is not needed.
     others = slice(1, None) if reverse else slice(None, -1)
     whole = tuple(part[(slice(None),) * axis + (others,)] for part in parts[0 if reverse else -1])
     ahead = _in_tree(whole, axis, combine, nothing, reverse, block)
@@ -247,7 +248,7 @@ def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse:
 
 
 def _in_loop(operands: State, axis: int, way: _Way, reverse: bool, block: int) -> State:
-    """One block after the other, each begun with what came before it."""
+    """One block after another, each initialised with the state before it."""
     size = operands[0].shape[axis]
     count = -(-size // block)
     assert axis == 0
@@ -267,7 +268,7 @@ def _in_loop(operands: State, axis: int, way: _Way, reverse: bool, block: int) -
 
 
 def _chain(state: State, axis: int, combine: Combine, reverse: bool) -> list[State]:
-    """The running states along a short axis, without it, in the order of their places."""
+    """The running states along a short axis, without that axis, in order of position."""
     places = range(state[0].shape[axis])
     found: list[State] = []
     for place in reversed(places) if reverse else places:
@@ -281,7 +282,7 @@ def _stacked(parts: Sequence[State], axis: int) -> State:
 
 
 def _around(reverse: bool, missing: int) -> tuple[int, int, int]:
-    """What is laid around an axis, where nothing that counts comes after it."""
+    """The padding along an axis such that no active element comes after it."""
     return (missing, 0, 0) if reverse else (0, missing, 0)
 
 
@@ -292,7 +293,7 @@ def _padded(array: jax.Array, axis: int, value: jax.Array, around: tuple[int, in
 
 
 def _in_blocks(state: State, beside: State, axis: int, reverse: bool, count: int, block: int) -> State:
-    """The axis as two: blocks, and places in them. What is missing in the last block comes after all that counts."""
+    """The axis split in two: blocks, and positions in them. The last block is padded after all active elements."""
     around = _around(reverse, count * block - state[0].shape[axis])
     padded = (_padded(part, axis, value, around) for part, value in zip(state, beside, strict=True))
     return tuple(lax.reshape(p, (*p.shape[:axis], count, block, *p.shape[axis + 1 :])) for p in padded)
@@ -314,7 +315,7 @@ def _run_natively(
     looped: bool,
     role: Role,
 ) -> list[jax.Array]:
-    """By what a device has for it, if it has."""
+    """By the device's native operation, if it has one."""
     natively = ROWS[reducer].running if isinstance(reducer, Reducer) and operands[0].dtype != jnp.bool_ else None
     if role == "values" and natively is not None:
         return [natively(operands[0], axis, reverse=reverse)]
@@ -330,7 +331,8 @@ def _compiled(**parameters: Any) -> Callable[..., list[jax.Array]]:
 
 @running_p.def_impl
 def _(*state: jax.Array, **parameters: Any) -> list[jax.Array]:
-    # The compiled function binds the primitive: traced, it is lowered; run as it stands, it would come back here.
+    # The compiled function binds the primitive: traced, it is lowered; executed eagerly, it would recurse to this
+    # point.
     with jax.disable_jit(False):
         return _compiled(**parameters)(*state)
 
@@ -366,12 +368,12 @@ def _jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
 
 
 def _curved(primals: Any, tangents: Any, parameters: Any) -> Any:
-    """The derivative of a derivative; that of extrema does not change with the elements."""
+    """The second derivative; for extrema it does not depend on the elements."""
     [found] = running_p.bind(*primals, **parameters)
     terms: list[Any] = [] if _has_none(tangents[0]) else [tangents[0]]
     around: list[Any] = []
     if parameters["reducer"] is Reducer.LOGSUMEXP:
-        # Shares are ``exp(element - result)``: a sum over elements has the element's change inside of it.
+        # Shares are ``exp(element - result)``: a sum over elements includes the change of the element.
         inside, behind = (1, 2) if parameters["role"] == "slope" else (2, 1)
         for place, value, parts in ((inside, primals[0], terms), (behind, found, around)):
             if not _has_none(tangents[place]):
@@ -407,7 +409,7 @@ ad.primitive_transposes[running_p] = _transpose
 
 
 def _batch(arrays: Sequence[Any], dimensions: Sequence[int | None], *, axis: int, **parameters: Any) -> Any:
-    # A loop goes along the first dimension.
+    # A loop runs along the first dimension.
     place = arrays[0].ndim - (dimensions[0] is not None) if parameters["looped"] else 0
     size = next(a.shape[d] for a, d in zip(arrays, dimensions, strict=True) if d is not None)
     state: list[Any] = []

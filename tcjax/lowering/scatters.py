@@ -1,4 +1,4 @@
-"""Values that meet in one element of a target, combined: JAX's scatters, and derivatives where it has none."""
+"""Combines values that go to the same element of a target: JAX's scatters, with derivatives where it has none."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,15 +12,15 @@ from jax import lax
 from ..ir import Reducer
 
 Place = tuple[jax.Array, ...]
-# A negative place does not count from the end.
+# A negative position does not count from the end.
 DROPPED: Final[dict[str, Any]] = {"mode": "drop", "wrap_negative_indices": False}
 CLIPPED: Final[dict[str, Any]] = {"mode": "clip", "wrap_negative_indices": False}
 
 
 def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
-    """The target with its first dimensions as one, and each place in them as one number, too large where it is outside.
+    """The target with its first dimensions merged, and each position as a single number, too large if it is outside.
 
-    XLA would put the columns of places together to an array of their own.
+    Otherwise XLA would join the columns of positions in a separate array.
     """
     extents = target.shape[: len(place)]
     size = prod(extents)
@@ -34,7 +34,7 @@ def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
 
 
 def add(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    """Sums; of truth values, modulo 2."""
+    """Sums; for bools, modulo 2."""
     if target.dtype == jnp.bool_:
         counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), **DROPPED)
         return (counted & 1).astype(jnp.bool_)
@@ -60,7 +60,7 @@ def _best(target: jax.Array, place: Place, largest: bool) -> Callable[..., jax.A
 
 
 def mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
-    """The sums of all values by how many points they are of."""
+    """The sums of all values divided by the number of points."""
     nothing = jnp.zeros(target.shape, total.dtype)
     totals = nothing.at[place].add(total, **DROPPED)
     counts = nothing.at[place].add(count.astype(total.dtype), **DROPPED)
@@ -68,10 +68,10 @@ def mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) ->
 
 
 def first(target: jax.Array, place: Place, position: jax.Array, best: jax.Array, *, largest: bool) -> jax.Array:
-    """The position that goes with the extremum of all values of an element, of equal ones the first."""
+    """The position of the extremum of all values of an element, the first one on ties."""
     best = best.astype(jnp.int32) if best.dtype == jnp.bool_ else best
     order = lax.iota(jnp.int32, best.size).reshape(best.shape)
-    # The extremes themselves are allowed, so the start is one of the values.
+    # The extremes themselves are allowed, so the initial value is one of the values.
     start = jnp.zeros(target.shape, best.dtype).at[place].set(best, **DROPPED)
     extreme = _best(start, place, largest)(best, **DROPPED).at[place].get(**CLIPPED)
     wins = (best == extreme) | (best != best)
@@ -99,9 +99,9 @@ def _(largest: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tup
 
 
 def scatter_sorted(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    """The target with the sum or product of the values at each place, by a segmented scan over the sorted places.
+    """The target with the sum or product of the values at each position, by a segmented scan over sorted positions.
 
-    So a product has a derivative that does not divide by its factors.
+    Thus a product has a derivative without divisions by its factors.
     """
     if value.size == 0 or target.size == 0:
         return target
@@ -122,11 +122,11 @@ def scatter_sorted(reducer: Reducer, target: jax.Array, place: Place, value: jax
 
 
 def logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    """The logarithms of sums of exponentials, relative to the largest exponent that meets in each element."""
+    """The logarithms of sums of exponentials, relative to the largest exponent in each element."""
     largest = lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), **DROPPED)
     shift = jnp.where(jnp.isfinite(largest), largest, 0)
     terms = jnp.exp(value - shift.at[place].get(**CLIPPED))
     total = jnp.exp(target - shift).at[place].add(terms, **DROPPED)
-    # The logarithm of zero must not meet a derivative.
+    # The derivative must not reach the logarithm of zero.
     nothing = total == 0
     return jnp.where(nothing, -jnp.inf, jnp.log(jnp.where(nothing, 1, total)) + shift)

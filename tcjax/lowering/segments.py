@@ -1,4 +1,4 @@
-"""Elements of a registered reduction that meet in one element of a target: a segmented scan in their order."""
+"""Scatters with a registered reduction: a segmented scan over the elements in their order."""
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,9 @@ from .scatters import Place, numbered
 def scatter_elements(
     monoid: Monoid, target: jax.Array, place: Place, elements: jax.Array, running: str, *, goes_on: bool
 ) -> jax.Array:
-    """The target, each place with the reduction of the elements that go there, row-major; outside: dropped.
+    """The target, with each position reduced over its elements in row-major order; elements outside are dropped.
 
-    With `goes_on`, what is in the target is the state so far, or one more element in front of the others.
+    With `goes_on`, the target's content is the state so far, or one more element before the others.
     """
     if elements.size == 0:
         return target
@@ -33,7 +33,7 @@ def scatter_elements(
     scanned, _ = lax.associative_scan(together, (states, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), cell, target.size)
     if goes_on:
-        # Elsewhere any element does: what comes of it is dropped.
+        # Elsewhere any element will do: its result is dropped.
         here = old.at[ends].get(mode="clip")
         states = (convert(here, monoid.components(running)[0]),)
         if not monoid.continues:

@@ -1,4 +1,4 @@
-"""A plan for many devices: each runs the steps on its blocks, and they combine what they reduced."""
+"""Lowers a plan for many devices: each runs the steps on its blocks, and they combine their partial results."""
 
 from collections.abc import Mapping
 
@@ -31,11 +31,11 @@ def lower_sharded(
         begun = {name: blocks[name] for name in initial}
         return lower(plan.plan, {name: blocks[name] for name in arrays}, begun, functions)
 
-    # Blocks have one size: what is beyond the arrays is in none of the results.
+    # Blocks have equal sizes: padding beyond the arrays is in none of the results.
     known = {name: _padded(array, plan.padded[name]) for name, array in known.items()}
     specs = {name: spec(plan.layouts[name]) for name in known}
     if jax.sharding.AxisType.Explicit in mesh.axis_types:
-        # Else JAX moves what lies elsewhere by itself.
+        # Otherwise JAX moves arrays that have another sharding.
         known = {n: jax.reshard(array, jax.sharding.NamedSharding(mesh, specs[n])) for n, array in known.items()}
     shard = jax.shard_map(
         run,
@@ -54,5 +54,5 @@ def _padded(array: jax.Array, extents: tuple[int, ...]) -> jax.Array:
 
 
 def spec(layout: Layout) -> jax.sharding.PartitionSpec:
-    """The layout in JAX's words."""
+    """The layout as a JAX partition spec."""
     return jax.sharding.PartitionSpec(*(along or None for along in layout))

@@ -16,7 +16,7 @@ Dim = Any
 
 
 def evaluate(size: Size, values: Mapping[SizeVar, Dim]) -> Dim:
-    """The value of a size. Raises `KeyError` for a variable that has none."""
+    """The value of a size. Raises `KeyError` for an unknown variable."""
     total: Dim = 0
     for monomial, weight in size.terms:
         product: Dim = weight
@@ -32,7 +32,7 @@ def _atom(atom: SizeAtom, values: Mapping[SizeVar, Dim]) -> Dim:
             return values[atom]
         case Floor(numerator, divisor):
             by = evaluate(divisor, values)
-            # As NumPy: a quotient by zero is 0.
+            # As in NumPy: a quotient by zero is 0.
             return 0 if same(by, 0) else evaluate(numerator, values) // by
         case Extremum(kind, arguments):
             choose = min_dim if kind == "min" else max_dim
@@ -40,7 +40,7 @@ def _atom(atom: SizeAtom, values: Mapping[SizeVar, Dim]) -> Dim:
 
 
 def same(a: Dim, b: Dim) -> bool:
-    """Whether two sizes are equal whatever the symbols are."""
+    """Whether two sizes are equal for all values of the symbols."""
     try:
         return bool(a == b)
     except InconclusiveDimensionOperation:
@@ -53,7 +53,7 @@ def as_int32(size: Dim) -> Any:
 
 
 def positive(size: Dim) -> Dim:
-    """The size itself where it is never 0, else the larger of it and 1: JAX's loops ask whether they run at all."""
+    """The size itself if it is never 0, else the maximum of it and 1: JAX's loops test whether they run at all."""
     try:
         return size if size >= 1 else max_dim(size, 1)
     except InconclusiveDimensionOperation:

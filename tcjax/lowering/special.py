@@ -64,9 +64,9 @@ LANCZOS = (
 
 @elementwise(lambda answer, x: answer * digamma(x))
 def tgamma(x: jax.Array) -> jax.Array:
-    """As in C: infinite at the zeros, NaN at the negative integers."""
+    """As in C: infinite at zero, NaN at the negative integers."""
     reflected = x < 0.5
-    # From there on the type overflows, but the factors would give infinity times zero.
+    # Beyond this the type overflows, but the factors would give infinity times zero.
     overflow = 200.0 if x.dtype == jnp.float64 else 40.0
     z = jnp.minimum(jnp.where(reflected, 1 - x, x) - 1, overflow)
     series = LANCZOS[0] + sum(weight / (z + k) for k, weight in enumerate(LANCZOS[1:], 1))
@@ -88,7 +88,7 @@ def digamma(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """The derivative of `digamma`; JAX's own knows positive arguments only."""
+    """The derivative of `digamma`; JAX's own supports only positive arguments."""
     reflected = x < 0.5
     positive = polygamma(1, jnp.where(reflected, 1 - x, x))
     sine = sinpi(jnp.where(reflected, x, 0.5))
@@ -132,8 +132,8 @@ def erfcx(x: jax.Array) -> jax.Array:
 def _scaled_erfc_integral(n: int) -> Function:
     """``exp(x**2)`` times the n-th repeated integral of `erfc` from x to infinity.
 
-    They are each other's derivatives up to a factor, which keeps the derivatives of `erfcx` free of cancellation where
-    x is large. Abramowitz and Stegun, section 7.2.
+    They are each other's derivatives up to a factor, which avoids cancellation in the derivatives of `erfcx` for large
+    x. Abramowitz and Stegun, section 7.2.
     """
 
     @elementwise(lambda _, x: -2 * (n + 1) * _scaled_erfc_integral(n + 1)(x))
@@ -169,7 +169,7 @@ def _exp_of_square(x: jax.Array, sign: int) -> jax.Array:
     """``exp(sign * x**2)``, without the rounding error of ``x**2`` that the exponential would magnify."""
     x = jnp.clip(x, -100, 100)
     head = jnp.round(16 * x) / 16
-    # Not a product of two exponentials: XLA would make it the exponential of the sum again.
+    # Not a product of two exponentials: XLA would turn it back into the exponential of the sum.
     return jnp.exp(sign * head * head) * (1 + jnp.expm1(sign * (x - head) * (x + head)))
 
 

@@ -1,4 +1,4 @@
-"""Where a statement's values go: the whole target, a region of it, or a scatter."""
+"""Stores a statement's values: to the whole target, a region of it, or by a scatter."""
 
 import functools
 from collections.abc import Sequence
@@ -42,10 +42,10 @@ from .varying import steady
 
 
 def lower_value(stage: Compute, context: Context, lower: Lower) -> jax.Array:
-    """The values of a statement; derivatives compute sums and products anew whose axes the store joins.
+    """The values of a statement; derivatives recompute sums and products whose axes the store joins.
 
-    Their operands are repeated along axes of each other. XLA:CPU would store what is repeated, as large as the result,
-    as soon as both the result and a sum of its derivative read it.
+    Their operands are broadcast along each other's axes. XLA:CPU would store the broadcast operands, as large as the
+    result, if both the result and a sum in its derivative read them.
     """
     strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
     along = stage.store.scatter is None and _is_joined(strips) and _is_loop_along(stage.value, stage.store.sliced)
@@ -60,7 +60,7 @@ def lower_value(stage: Compute, context: Context, lower: Lower) -> jax.Array:
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    """The target after the statement; `old` is its content before, None where nothing was written yet."""
+    """The target after the statement; `old` is its content before, None if nothing has been written yet."""
     store = stage.store
     axes = tuple(
         axis
@@ -80,13 +80,13 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     if mask is not None:
         mask = _shaped(lower(mask, context), stage, axes, strips, counts, mask.axes)
     if any(strip.low or strip.high for strip in strips):
-        # Beyond the ends there is no element.
+        # There are no elements beyond the ends.
         value, mask = _inside(value, strips), None if mask is None else _inside(mask, strips)
-        # A start counts from the first place in front of the dimension.
+        # A start is relative to the first position before the dimension.
         strips = [replace(d, count=d.count - d.low - d.high, low=0, high=0) for d in strips]
         counts = tuple(strip.count for strip in strips)
     if 0 in [count for count in counts if isinstance(count, int)]:
-        # Nowhere may be beside the target.
+        # The positions may be outside the target.
         return _zeros(stage) if old is None else old
     backwards = [number for number, strip in enumerate(strips) if strip.stride < 0]
     if backwards:
@@ -115,7 +115,7 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
 
 
 def _inside(array: jax.Array, strips: Sequence[Strip]) -> jax.Array:
-    """The part of the values that has places in the target."""
+    """The part of the values with positions in the target."""
     return lax.slice(array, [strip.low for strip in strips], [strip.count - strip.high for strip in strips])
 
 
@@ -127,7 +127,7 @@ def _apart(
     starts: Sequence[int],
     strips: list[Strip],
 ) -> jax.Array:
-    """The target with values at regular distances: spread over it, and chosen where they count.
+    """The target with values at regular distances: dilated to its size, and selected where they are active.
 
     A scatter would do as well, at many times the cost.
     """
@@ -148,7 +148,7 @@ def _apart(
 
 
 def boxed(stage: Compute, value: jax.Array) -> jax.Array:
-    """The values of a stage that writes a box, one dimension for each of the target's."""
+    """The values of a stage that writes a box, with one dimension for each of the target's."""
     strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
     counts = tuple(strip.count for strip in strips)
     return convert(_shaped(value, stage, stage.store.sliced, strips, counts), stage.dtype)
@@ -175,13 +175,13 @@ def _shaped(
 
 
 def _is_joined(strips: Sequence[Strip]) -> bool:
-    """Whether several axes become one dimension."""
+    """Whether several axes are merged into one dimension."""
     several = (strip for strip in strips if len(strip.factors) > 1)
     return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in several)
 
 
 def _is_loop_along(value: Node, axes: Axes) -> bool:
-    """Whether arithmetic is one loop along these axes, for which no array that it reads is turned round."""
+    """Whether the arithmetic is one loop over these axes, for which no operand is transposed."""
     if isinstance(value, Read) or not is_elementwise(value):
         return False
     reads = [node for node in below(value) if isinstance(node, Read)]
@@ -190,7 +190,7 @@ def _is_loop_along(value: Node, axes: Axes) -> bool:
 
 
 def _is_cheap(value: Node) -> bool:
-    """Whether nothing but operators and the like is computed: of functions LLVM writes out fewer steps."""
+    """Whether it contains only operators and cheap functions: LLVM unrolls fewer steps of others."""
 
     def is_one(node: Node) -> bool:
         match node:
@@ -205,7 +205,7 @@ def _is_cheap(value: Node) -> bool:
 
 
 def _is_polynomial(value: Node) -> bool:
-    """Whether only sums and products of elements are computed: a choice made anew in a derivative costs more."""
+    """Whether it contains only sums and products of elements: recomputing a choice in a derivative costs more."""
     operators = [node.operator for node in below(value) if isinstance(node, Apply)]
     return _is_cheap(value) and not set(operators) - {"+", "-", "*", "neg"} and not has(value, CallBuiltin, Iota)
 
@@ -215,7 +215,7 @@ def _zeros(stage: Compute) -> jax.Array:
 
 
 def _begins(stage: Compute, old: jax.Array | None) -> bool:
-    """Whether the elements that the left side names begin from the identity."""
+    """Whether the elements named by the left side start from the identity."""
     return stage.store.combine is not None and (stage.store.restart or old is None)
 
 
@@ -233,7 +233,7 @@ def _running(stage: Compute) -> str:
 
 
 def lower_fill_value(value: bool | int | float, dtype: str) -> jax.Array:
-    """A constant of a scalar type, its extremes fitted to the type that holds it."""
+    """A constant of a scalar type, with extremes fitted to the type that represents it."""
     return lower_fill(Fill(value, dtype=dtype), Context({}, {}))
 
 
@@ -262,7 +262,7 @@ def _scatter(
     store = stage.store
     target = _zeros(stage) if old is None else old
     if target.size == 0:
-        # Every place is outside, and JAX reads none of nothing, which derivatives would have to.
+        # Every position is outside, and JAX cannot read from an empty array, which derivatives would have to do.
         return target
     columns = _columns(stage, context, lower)
     if _begins(stage, old):
@@ -295,7 +295,7 @@ def _scatter(
 def _combined(
     stage: Compute, target: jax.Array, place: Place, value: jax.Array, count: jax.Array | None, *, goes_on: bool
 ) -> jax.Array:
-    """The target after a scatter that is more than an operator."""
+    """The target after a scatter that needs more than an operator."""
     combine = stage.store.combine
     if combine is None:
         return scatter(None, target, place, convert(value, stage.dtype), None)
@@ -313,7 +313,7 @@ def _combined(
 def _everywhere(
     place: Sequence[jax.Array], value: jax.Array, count: jax.Array | None
 ) -> tuple[Place, jax.Array, jax.Array | None]:
-    """The places for every point, and for every point and row the values and how many they stand for."""
+    """The positions for every point; the values, and how many points each stands for, for every point and row."""
     rank = place[0].ndim
     own = [part.shape[:rank] for part in (value, count) if part is not None]
     points = jnp.broadcast_shapes(*(column.shape for column in place), *own)
@@ -325,7 +325,7 @@ def _everywhere(
 def _in_slices(
     combine: Reducer, target: jax.Array, place: Sequence[jax.Array], value: jax.Array, axis: int
 ) -> jax.Array:
-    """The target with the value combined at its places, one slice of an axis of the points after another."""
+    """The target with the value combined at its positions, one slice of an axis of the points after another."""
 
     def step(number: jax.Array, running: jax.Array) -> jax.Array:
         def sliced(part: jax.Array) -> jax.Array:
@@ -339,18 +339,18 @@ def _in_slices(
 
 
 def _order(stage: Compute) -> list[IndexVar]:
-    """The indices of a statement as its points come: those of the left side first."""
+    """The indices of a statement in the order of its points: first those of the left side."""
     assert isinstance(stage.statement, ir.Accumulate)
     left = [index for subscript in stage.statement.indices for index in sorted(subscript.variables, key=str)]
     return list(dict.fromkeys((*left, *stage.statement.reduction)))
 
 
 def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array, Axes]]) -> jax.Array:
-    """The target with the identity wherever the left side can name an element, whatever the data."""
+    """The target with the identity wherever the left side can name an element, for any data."""
     extents = dict.fromkeys(extent for array, _ in columns for extent in array.shape)
     if any(same(extent, 0) for extent in extents):
         return target
-    # What is a symbol may be 0 when the program runs.
+    # A symbolic size may be 0 at run time.
     maybe_none = [as_int32(extent) for extent in extents if positive(extent) is not extent]
     named = functools.reduce(jnp.logical_and, [extent > 0 for extent in maybe_none], jnp.bool_(True))
 

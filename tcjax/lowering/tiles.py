@@ -1,4 +1,4 @@
-"""Scheduled statements: loops over tiles, with what a tile needs of other statements computed inside."""
+"""Scheduled statements: loops over tiles, with the required parts of other statements computed inside."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import assert_never
@@ -85,7 +85,7 @@ class _Run:
         return lower_store(stage, value, arrays.get(stage.target), context, self.lower)
 
     def loop(self, loop: Loop, arrays: Arrays, at: Steps) -> Arrays:
-        """What the iterations leave in the arrays that were there before."""
+        """The arrays that existed before, after the iterations."""
         carried = {name: arrays[name] for name in sorted(_written(loop.body)) if name in arrays}
 
         def body(number: jax.Array, carry: Arrays) -> Arrays:
@@ -109,7 +109,7 @@ def _written(steps: tuple[TiledStep, ...]) -> Iterator[str]:
 
 
 def _padded(stage: Tiled, arrays: Mapping[str, jax.Array]) -> dict[str, tuple[jax.Array, tuple[int, ...]]]:
-    """The tensors from outside that a tile reads beyond their ends, with zeros for all such reads."""
+    """The outer tensors that a tile reads beyond their ends, with enough zeros for all such reads."""
     computed = {compute.target for compute, _ in stage.computes()}
     roots = (
         node

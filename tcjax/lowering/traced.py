@@ -1,4 +1,4 @@
-"""The loops inside of a traced function."""
+"""Finds the loops in a traced function."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,18 +11,18 @@ from ..planning.data.nests import LoopSchedule, Nest
 from ..planning.data.preferences import Backend
 from .primitive import tcjax_p
 
-# Reductions over the same points, how their loops run, and on which backend.
+# Reductions over the same points, their loop schedule, and the backend.
 Run = tuple[Group, LoopSchedule | Blocks, Backend]
 
 
 def runs_of(traced: Any) -> tuple[Run, ...]:
-    """What a traced function runs that its results need, each once, in order."""
+    """The loops of a traced function that its results need, each once, in order."""
     needed, _ = pe.dce_jaxpr(traced.jaxpr, [True] * len(traced.jaxpr.outvars))
     return tuple(dict.fromkeys(_runs(needed)))
 
 
 def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, LoopSchedule]:
-    """The nests that a traced function computes, in order, and the forms that they run in."""
+    """The nests that a traced function computes, in order, and their schedules."""
     found: dict[Nest, LoopSchedule] = {}
     for group, form, _ in _runs(jaxpr):
         if isinstance(group, Nest) and isinstance(form, LoopSchedule):
@@ -39,9 +39,9 @@ def _runs(jaxpr: core.Jaxpr) -> Iterator[Run]:
 
 
 def functions_of(equation: Any) -> list[core.Jaxpr]:
-    """The traced functions that an operation has as parameters, whatever their names: JAX's releases rename them."""
+    """The traced functions among an operation's parameters, whatever their names, which change between JAX releases."""
     values = [
         v for value in equation.params.values() for v in (value if isinstance(value, (tuple, list)) else (value,))
     ]
-    # A function with its constants holds one without; the latter may hold itself.
+    # A closed jaxpr contains an open one; the latter may contain more.
     return [inner for value in values if isinstance(inner := getattr(value, "jaxpr", value), core.Jaxpr)]

@@ -1,4 +1,4 @@
-"""Order statistics by the first values of blocks, and what the first blocks have."""
+"""Order statistics in two stages: the first values of blocks, then the values of the first blocks."""
 
 from collections.abc import Callable, Mapping
 
@@ -26,12 +26,12 @@ def lower_two_stage(
     run: Callable[[Piece, Arrays], jax.Array],
     lower: Lower,
 ) -> jax.Array:
-    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes one of its nests."""
+    """The nest that was split, with one dimension for each of `axes`; `run` computes one of its nests."""
     sieve = plan.sieve
 
     def sieved(known: Arrays) -> jax.Array:
         firsts = run(plan.firsts, known)
-        # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
+        # On ties the first value wins: blocks are in order, and positions outside the loop come last.
         blocks = lax.sort(run(plan.blocks, {FIRSTS: firsts}), dimension=0)
         along = (RANK, PLACE, *sieve.free)
         values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
@@ -51,7 +51,7 @@ def lower_two_stage(
             array = arrays[part.tensor]
             for place in part.dimensions:
                 array = lax.dynamic_slice_in_dim(array, starts[tile.start], sieve.tile, axis=place)
-            # With the cut inside of its loops, XLA:CPU would not use vectors.
+            # With the slice inside its loops, XLA:CPU would not vectorise them.
             cut[part.name] = lax.optimization_barrier(array)
         return [sieved(cut)], kept
 
@@ -59,7 +59,7 @@ def lower_two_stage(
 
 
 def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:
-    """The values of the blocks that are left, one behind the other; outside of the loop what never comes first."""
+    """The values of the remaining blocks, concatenated; outside the loop, a value that never comes first."""
     values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
     if sieve.guarded:
         steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
@@ -69,7 +69,7 @@ def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:
 
 
 def _places(found: jax.Array, blocks: jax.Array, sieve: TwoStage, axes: Axes) -> jax.Array:
-    """Positions in what is left as positions in the loop."""
+    """Positions in the remaining values, converted to positions in the loop."""
     free = [lax.broadcasted_iota(jnp.int32, found.shape, axes.index(axis)) for axis in sieve.free]
     first = blocks.at[(found // sieve.size, *free)].get(mode="clip")
     return first * sieve.size + found % sieve.size

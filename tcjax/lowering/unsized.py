@@ -1,4 +1,4 @@
-"""Functions of arrays whose sizes are symbols of `jax.export`: planned one statement at a time, as it is lowered."""
+"""Functions of arrays with symbolic sizes (`jax.export`): planned one statement at a time while lowering."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -25,10 +25,9 @@ def lower_unsized(
     sizes: Mapping[str, int],
     foreign: Foreign,
 ) -> tuple[jax.Array, ...]:
-    """The function's results; traceable for arrays whose sizes are symbols.
+    """The function's results; traceable for arrays with symbolic sizes.
 
-    Raises `CompileError`: TC0601 where two sizes are not the same
-    symbol, TC0901 where it takes numbers to know what to do.
+    Raises `CompileError`: TC0601 if two sizes are not the same symbol, TC0901 if a decision needs numbers.
     """
     found = _Function(_bound(function), {SizeVar(name): value for name, value in sizes.items()}, foreign)
     for parameter in function.parameters:
@@ -42,7 +41,7 @@ def lower_unsized(
 
 
 def _bound(function: ir.Function) -> ranges.Bound:
-    """The function with ranges as symbols where they are no numbers; a tensor that only calls write has no shape."""
+    """The function with symbolic ranges where they are not numbers; a tensor written only by calls has no shape."""
     found = ranges.infer_ranges(function)
     for access in found.undecided:
         raise open_question(
@@ -67,7 +66,7 @@ def _bound(function: ir.Function) -> ranges.Bound:
         if len(places) == len(intervals):
             shapes[name] = tuple([_plain(place.extent) for place in places])
             origins[name] = tuple([_plain(place.lo) for place in places])
-    # Nobody compares these with numbers.
+    # These are never compared with numbers.
     given: Any = function, {}, tuple(boxes), origins, shapes, {}, ({},) * len(boxes)
     return ranges.Bound(*given)
 
@@ -112,7 +111,7 @@ class _Function:
         return tuple(self.arrays[tensor.name] for tensor in self.function.returns)
 
     def loop(self, loop: ir.Loop) -> None:
-        """One step after the other, each as a program of its own."""
+        """The loop, with each step as a program of its own."""
         run = self.function.statements[loop.first : loop.last]
         written = {target.name: target for statement in run for target in ir.targets(statement)}
         for target in written.values():
@@ -135,7 +134,7 @@ class _Function:
         return tuple([self.dim(Size.of(extent), span) for extent in self.bound.shapes[tensor.name]])
 
     def put(self, tensor: ir.Tensor, array: jax.Array) -> None:
-        """A whole tensor, and the sizes that its shape gives."""
+        """Stores a whole tensor, and the sizes given by its shape."""
         if array.ndim != tensor.rank:
             raise CompileError(
                 Code.ARGUMENT_RANK,
@@ -151,7 +150,7 @@ class _Function:
                 self.sizes.setdefault(variable, extent)
 
     def check_shape(self, parameter: ir.Tensor) -> None:
-        """Raises `CompileError` (TC0601) where a declared size has another value elsewhere."""
+        """Raises `CompileError` (TC0601) if a declared size has another value elsewhere."""
         for dimension, (size, extent) in enumerate(
             zip(parameter.shape, self.arrays[parameter.name].shape, strict=True)
         ):
@@ -166,7 +165,7 @@ class _Function:
                 )
 
     def dim(self, size: Size, span: Span) -> Dim:
-        """The value of a size. Raises `CompileError` (TC0901) where nothing gives it."""
+        """The value of a size. Raises `CompileError` (TC0901) if it is unknown."""
         try:
             return evaluate(size, self.sizes)
         except KeyError as unknown:

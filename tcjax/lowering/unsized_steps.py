@@ -1,4 +1,4 @@
-"""Loops whose number of steps, or whose tensors' sizes, are symbols."""
+"""Loops with a symbolic number of steps or symbolic tensor sizes."""
 
 import jax
 import jax.numpy as jnp
@@ -10,14 +10,14 @@ from .steps import Arrays, Carry, Given, Step, content_before
 
 
 def lower_unsized_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
-    """What a loop writes that something behind it needs; `step` computes the results of one step.
+    """The results of a loop that later code needs; `step` computes the results of one step.
 
-    As with numbers, a scan is given parts and stacks rows, so that its derivative takes linear time. But where parts
-    are, and where rows go, is looked up: no number says what to cut off, or what to join.
+    As with numeric sizes, a scan receives parts and stacks rows, so that its derivative takes linear time. But the
+    positions of parts and rows are looked up, since no number says what to cut off or join.
     """
     trips = positive(steps.count)
     numbers = jnp.arange(trips, dtype=jnp.int32)
-    # A loop without steps makes one that changes nothing.
+    # A loop without steps runs one that changes nothing.
     live = None if trips is steps.count else numbers < as_int32(steps.count)
     given = Given.of(steps, known, around=False)
     moving = {name: jax.vmap(rows.looked_up)(numbers) for name, rows in given.moving.items()}
@@ -47,7 +47,7 @@ def lower_unsized_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, ja
 
 
 def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
-    """What the first step is given of a tensor: the rows before it, or all of it."""
+    """The first step's input for a tensor: the rows before it, or all of it."""
     content = content_before(kept, known)
     if kept.dimension is None:
         return (content,)

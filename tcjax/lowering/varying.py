@@ -1,4 +1,4 @@
-"""Arrays inside of `jax.shard_map`: which differ from device to device is part of their type."""
+"""Arrays inside `jax.shard_map`: their types say whether they vary between devices."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -8,17 +8,17 @@ from jax import lax
 
 
 def equally_varying(arrays: Sequence[jax.Array]) -> list[jax.Array]:
-    """Operands of one operation, made to vary alike: JAX's own do this by themselves, and transpose it to a sum."""
+    """Operands of one operation, cast to vary alike: JAX's own operations do this, and transpose it to a sum."""
     varying = frozenset[str]().union(*map(_axes, arrays))
     return [_varied(array, varying) for array in arrays]
 
 
 def steady(body: Callable[[Any], Any], carry: Any, arrays: Iterable[jax.Array]) -> Any:
-    """What a loop carries, made to vary as it does after each step; `arrays` are those that a step may use."""
+    """A loop's carry, cast to vary as it does after each step; `arrays` are those that a step may use."""
     if not any(map(_axes, arrays)):
         return carry
     leaves, tree = jax.tree.flatten(carry)
-    # What varies more may make others vary more in the next step.
+    # A part that varies more may make others vary more in the next step.
     for _ in range(len(leaves)):
         after = jax.make_jaxpr(body)(jax.tree.unflatten(tree, leaves)).out_avals
         leaves = [_varied(leaf, _varying(aval)) for leaf, aval in zip(leaves, after, strict=True)]
@@ -26,7 +26,7 @@ def steady(body: Callable[[Any], Any], carry: Any, arrays: Iterable[jax.Array]) 
 
 
 def varies(array: jax.Array) -> bool:
-    """Whether an array differs from device to device."""
+    """Whether an array varies between devices."""
     return bool(_axes(array))
 
 

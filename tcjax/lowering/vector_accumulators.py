@@ -25,7 +25,7 @@ from .varying import equally_varying
 # Loops over fewer points run faster as one piece of code on one core.
 _MANY_POINTS: Final = 1 << 17
 _SQUARE: Final = 16
-# The first values of an order statistic, one after the other; no program names an index so.
+# The index over the first values of an order statistic; no program uses such a name.
 RANK: Final = IndexVar("k.")
 
 
@@ -38,7 +38,7 @@ def lower_nest(
     lower: Lower,
     count: int,
 ) -> tuple[jax.Array, ...]:
-    """So many results of a nest, with one dimension for each of `axes`; of a place up to three, see `accumulated`."""
+    """`count` results of a nest, with one dimension per axis of `axes`; for a position up to three (`accumulated`)."""
     run = Run(plan, arrays, foreign, lower)
     width = 1 if states.inside else plan.width
 
@@ -69,7 +69,7 @@ def lower_nest(
 
 
 def _wanted(found: jax.Array, states: VectorAccumulators, axes: Axes, context: Context, lower: Lower) -> jax.Array:
-    """The wanted of the first values in order, which lie along the first dimension."""
+    """The requested ones of the first values in order, which are along the first dimension."""
     assert states.rank is not None
     rank = lower(states.rank, context)
     own = states.rank.axes
@@ -94,8 +94,8 @@ def accumulated(
 ) -> State:
     """The reduction over blocks of `width` lanes, which are the first axis of their values.
 
-    For a rank, the result has that many values along its first axis. A place has up to three `results`: itself, the
-    value there, and how many points have that. Trips that are `written_out` are kernels without a loop.
+    For a rank, the result has that many values along its first axis. A position has up to three `results`: itself, its
+    value, and the number of points with that value. With `written_out`, trips are kernels without a loop.
     """
     # Without barriers they would be one kernel, which reads more vectors than the nearest cache holds.
     written_out = written_out and BARRIERS_HOLD
@@ -118,8 +118,8 @@ def accumulated(
 def _ranked(blocks: Blocks[Values], width: int, rank: int, *, descending: bool, written_out: bool) -> State:
     """The first values in order and their positions, along a new first axis.
 
-    Each is a reduction of what follows the one before it: one state that is the same for every rank is faster than
-    many, since XLA:CPU computes each array of a state in a loop of its own.
+    Each is a reduction over the values after the previous one: one state that is the same for every rank is faster than
+    many, since XLA:CPU computes each array of a state in a separate loop.
     """
     sample = blocks.block(0, 0) if blocks.count else blocks.tail() if blocks.tail is not None else None
     assert sample is not None
@@ -155,7 +155,7 @@ def _ranked(blocks: Blocks[Values], width: int, rank: int, *, descending: bool, 
 
 
 def _points(blocks: Blocks[Values], width: int) -> Blocks[Point]:
-    """The blocks as points with the numbers of their blocks."""
+    """The blocks as points with their block numbers."""
 
     def tail() -> Point:
         assert blocks.tail is not None
@@ -172,21 +172,21 @@ def _points(blocks: Blocks[Values], width: int) -> Blocks[Point]:
 
 
 def _point(value: jax.Array, live: jax.Array | None, width: int | None, block: int | jax.Array) -> Point:
-    """A point of full shape."""
+    """A point broadcast to full shape."""
     shape = value.shape if live is None else jnp.broadcast_shapes(value.shape, live.shape)
     if width is not None:
         shape = (width, *shape[1:])
     value = jnp.broadcast_to(value, shape)
     if live is None:
         return value, block, None
-    # Accumulators begin like the values, and end as both.
+    # Accumulators begin with the values' variation, and end with that of both.
     value, live = equally_varying([value, jnp.broadcast_to(live, shape)])
     return value, block, live
 
 
 @dataclass(frozen=True, slots=True)
 class _Lanes(States[State, Point]):
-    """The states of a monoid, `width` of them side by side, for so many blocks."""
+    """The states of a monoid, `width` lanes wide, over the blocks."""
 
     monoid: Monoid
     width: int
@@ -212,8 +212,8 @@ class _Lanes(States[State, Point]):
 
 
 def _written_out(monoid: Monoid, state: State, blocks: Blocks[Point], first: int, trips: int) -> State:
-    """The state after all trips, each of which is a kernel of its own."""
-    # An axis of one lane in front of all others costs a fifth: XLA:CPU divides its kernels along the first axes.
+    """The state after all trips, each in its own kernel."""
+    # A leading axis of one lane makes it 20% slower: XLA:CPU parallelises its kernels over the first axes.
     single = state[0].shape[0] == 1
 
     def plain(array: jax.Array) -> jax.Array:
@@ -225,8 +225,8 @@ def _written_out(monoid: Monoid, state: State, blocks: Blocks[Point], first: int
     for trip in range(trips):
         points = blocks.trip(trip * blocks.unroll + first)
         points = [(plain(value), at, None if live is None else plain(live)) for value, at, live in points]
-        # In one kernel all trips would read more vectors than the nearest cache holds; of the result, several readers
-        # would each compute the last one.
+        # In a single kernel all trips would read more vectors than the nearest cache holds, and several readers of the
+        # result would each recompute the last trip.
         state = lax.optimization_barrier(monoid.absorb(state, points))
     return tuple(lax.expand_dims(array, (0,)) for array in state) if single else state
 
@@ -250,7 +250,7 @@ def _looped(monoid: Monoid, state: State, blocks: Blocks[Point], first: int, tri
 
 
 def _is_divided(array: jax.Array) -> bool:
-    """Whether XLA may divide the array between devices: each of them would have to see all of it."""
+    """Whether XLA may shard the array: each device would then need all of it."""
     mesh = jax.typeof(array).sharding.mesh
     return not mesh.empty and any(
         kind is jax.sharding.AxisType.Auto and size > 1
@@ -259,11 +259,11 @@ def _is_divided(array: jax.Array) -> bool:
 
 
 def _nothing(array: jax.Array) -> jax.Array:
-    """Zero, by a matrix product: with one in its body, XLA:CPU (jaxlib 0.12) runs a loop on all cores."""
+    """Zero, computed by a matrix product: with one in its body, XLA:CPU (jaxlib 0.12) runs a loop on all cores."""
     some = lax.slice(lax.reshape(array, (prod(array.shape),)), (0,), (_SQUARE * _SQUARE,))
     real = lax.real(some) if jnp.issubdtype(some.dtype, jnp.complexfloating) else some
     square = lax.reshape((real > 0).astype(jnp.float32), (_SQUARE, _SQUARE))
-    # A sum of products of zeros and ones is never negative: XLA does not know.
+    # A sum of products of zeros and ones is never negative, but XLA does not know this.
     return (jnp.dot(square, square)[0, 0] < 0).astype(jnp.int32)
 
 

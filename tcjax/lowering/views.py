@@ -1,4 +1,4 @@
-"""Arrays extended, repeated, merged and divided by slices, concatenations, reshapes and transposes: no gather."""
+"""Extends, repeats, merges and splits arrays by slices, concatenations, reshapes and transposes: no gather."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ from .placing import is_placed
 
 
 def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
-    """The array after all views, one after the other."""
+    """The array after all views, in order."""
     return reduce(_viewed, views, array)
 
 
@@ -68,16 +68,16 @@ def _viewed(array: jax.Array, view: View) -> jax.Array:
 
 
 def _put_together(array: jax.Array, halo: Halo) -> jax.Array:
-    """Dimensions in pieces, block by block in the place of zeros: the array is copied once, and stored.
+    """Dimensions in pieces, written block by block into zeros: the array is copied once, and stored.
 
-    Its derivative is the sum of its blocks with zeros around each, that of an update would be an array for each block.
+    Its derivative is the sum of its blocks, each padded with zeros; that of an update would need an array per block.
     """
     if is_placed(array):
         return viewed(array, halo.sides)
 
     def run(array: jax.Array) -> jax.Array:
         whole = jnp.zeros(shaped(array.shape, halo), array.dtype)
-        # The largest one first: XLA copies it and lays the zeros in one pass, which is divided among cores.
+        # The largest one first: XLA copies and pads it in one pass, which runs on several cores.
         for block, place in sorted(_blocks(array, halo), key=lambda part: -part[0].size):
             whole = lax.dynamic_update_slice(whole, block, place)
         return lax.optimization_barrier(whole)
@@ -116,7 +116,7 @@ def _added(array: jax.Array, halo: Halo) -> jax.Array:
     kind = array.dtype
     if not jnp.issubdtype(kind, jnp.number) or kind.name not in types.SCALARS:
         return viewed(array, (replace(side, fused=False) for side in halo.sides))
-    # Of all numbers negative zero alone leaves every other as it is.
+    # Adding negative zero, and only that, leaves every number unchanged.
     nothing = 0 if jnp.issubdtype(kind, jnp.integer) else -0.0
     nothing = jnp.array(complex(-0.0, -0.0) if jnp.issubdtype(kind, jnp.complexfloating) else nothing, kind)
     shape = shaped(array.shape, halo)
@@ -128,7 +128,7 @@ def _added(array: jax.Array, halo: Halo) -> jax.Array:
 
 
 def _laid_out(array: jax.Array, d: int, low: int, high: int, value: complex) -> jax.Array:
-    """The array with elements of one value before it and behind it."""
+    """The array padded with elements of one value."""
     widths = [(low, high, 0) if n == d else (0, 0, 0) for n in range(array.ndim)]
     return lax.pad(array, jnp.array(value, array.dtype), widths)
 
@@ -153,7 +153,7 @@ def _run(array: jax.Array, d: int, run: Run | Zeros) -> jax.Array:
 
 
 def _spread(array: jax.Array, place: int, times: int, d: int) -> jax.Array:
-    """The array repeated along a new dimension at `place`, which is merged with the one beside it."""
+    """The array repeated along a new dimension at `place`, which is merged with the adjacent one."""
     shape = (*array.shape[:place], times, *array.shape[place:])
     kept = tuple(number for number in range(array.ndim + 1) if number != place)
     return _flattened(lax.broadcast_in_dim(array, shape, kept), d)
@@ -166,7 +166,7 @@ def _flattened(array: jax.Array, d: int) -> jax.Array:
 
 
 def _slid(array: jax.Array, view: Slide) -> jax.Array:
-    """The overlapping rows, or the columns where they are fewer, behind each other."""
+    """The overlapping rows, or the columns if there are fewer, joined."""
     d = view.dimension
     by_row = view.rows <= view.columns
     count, apart = (view.rows, view.row_step) if by_row else (view.columns, 1)
@@ -179,7 +179,7 @@ def _slid(array: jax.Array, view: Slide) -> jax.Array:
 
 
 def _slanted(array: jax.Array, view: Slant) -> jax.Array:
-    """Each row from where it begins: slices where there are few rows, and a single one of all else."""
+    """Each row from its start: slices if there are few rows, a single one of the rest."""
     rows = array.shape[view.by]
     if not 0 < rows <= MOST_SLICES:
         return _skewed(array, view)
@@ -198,9 +198,9 @@ def _slanted(array: jax.Array, view: Slant) -> jax.Array:
 
 
 def _skewed(array: jax.Array, view: Slant) -> jax.Array:
-    """The rows of a matrix behind each other, read as rows that are shorter or longer: each begins somewhere else.
+    """The rows of a matrix joined and read as rows that are shorter or longer, so that each begins at another offset.
 
-    Zeros behind every row keep apart what is in one from what is in the next.
+    Zeros after every row separate the elements of adjacent rows.
     """
     weight, count = view.weight, view.count
     front = [d for d in range(array.ndim) if d < min(view.by, view.along)]

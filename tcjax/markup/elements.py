@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-# What XML has no place for: control characters, halves of surrogate pairs.
+# Characters that XML does not allow: control characters, halves of surrogate pairs.
 _FORBIDDEN: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -18,7 +18,7 @@ class Element:
     children: "tuple[Element | str, ...]" = ()
 
     def __str__(self) -> str:
-        # With a list, not by recursion: formulas may be deep.
+        # Iterative, not recursive: formulas may be deeply nested.
         pieces: list[str] = []
         pending: list[Element | str | _Closing] = [self]
         while pending:
@@ -52,5 +52,5 @@ def _shown(value: str | int | float) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without the characters that no document may have."""
+    """The text without characters that no document may contain."""
     return _FORBIDDEN.sub("", text)

@@ -93,7 +93,7 @@ def cell(row: int, column: int) -> Rectangle:
 
 
 def plane_svg(plane: Plane) -> Element:
-    """The plane in a frame, the ends of its axes beside it, and a legend."""
+    """The plane in a frame, the ends of its axes next to it, and a legend."""
     rows = plane.rows or Axis("", 0, 1)
     width, height = _sides(rows, plane.columns, plane.rows is None)
     if plane.arrows and plane.rows is not None:
@@ -164,7 +164,7 @@ def _inside(label: Label, x: float, y: float, wide: float, high: float) -> list[
 
 
 def _seen(start: float, length: float, whole: float) -> tuple[float, float]:
-    """A stretch that is wide enough to be seen, inside of the whole."""
+    """A stretch wide enough to be visible, inside the whole."""
     if length >= _LEAST_MARK:
         return start, length
     middle = start + length / 2
@@ -172,7 +172,7 @@ def _seen(start: float, length: float, whole: float) -> tuple[float, float]:
 
 
 def _sides(rows: Axis, columns: Axis, is_line: bool) -> tuple[float, float]:
-    """Cells are squares, unless one axis is much longer than the other."""
+    """Pixels per cell: cells are square, unless one axis is much longer than the other."""
     scale = min(_WIDTH / columns.extent, _LARGEST_CELL if is_line else _HEIGHT / rows.extent, _LARGEST_CELL)
     width, height = columns.extent * scale, rows.extent * scale
     return max(width, _LEAST_SIDE * 2), _LEAST_SIDE if is_line else max(height, _LEAST_SIDE * 2)
@@ -194,14 +194,14 @@ def _labels(plane: Plane, grid: _Grid) -> list[Element]:
 
 
 def _beside(name: str, y: float, *, is_flat: bool) -> Element:
-    """The name of the rows; a long one reads upwards."""
+    """The label of the rows; a long one is rotated upwards."""
     if len(name) <= 3:
         return element("text", name, x=_LEFT - (24 if is_flat else 6), y=y + 4, text_anchor="end")
     return element("text", name, text_anchor="middle", transform=f"translate({_LEFT - 24:.0f} {y:.0f}) rotate(-90)")
 
 
 def _paint(layer: Layer) -> dict[str, str | float]:
-    """A class for the style, and a colour for where no style is."""
+    """A class for the style sheet, and a colour for where there is none."""
     number = layer.colour % COLOURS
     colour = LIGHT[f"c{number}"]
     if layer.outline:

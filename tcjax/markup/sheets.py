@@ -6,7 +6,7 @@ from typing import Final
 from .elements import Element, element
 from .style import STYLE
 
-# So many pictures are in a row.
+# Number of pictures per row.
 _ACROSS: Final = 3
 
 

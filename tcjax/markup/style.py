@@ -29,7 +29,7 @@ DARK: Final = {
 }
 COLOURS: Final = 5
 
-# Notebooks and sites that choose their colours themselves, whatever the system prefers.
+# Notebooks and sites that choose their own theme, whatever the system prefers.
 _CHOSEN_DARK: Final = (
     '[data-jp-theme-light="false"]',
     ".vscode-dark",
@@ -38,8 +38,8 @@ _CHOSEN_DARK: Final = (
 )
 _CHOSEN_LIGHT: Final = ('[data-jp-theme-light="true"]', ".vscode-light", '[data-md-color-scheme="default"]')
 
-# Notebooks and sites have rules of their own for tables and code, and put names of classes before them: whoever names
-# more classes wins. (Not by `:is` or nested rules, which programs that draw SVG files do not all know.)
+# Notebooks and sites have their own rules for tables and code, prefixed by class names: the more specific rule wins.
+# (Not with `:is` or nested rules, which some programs that draw SVG files do not support.)
 _OURS: Final = ".tcjax.tcjax.tcjax"
 
 _RULES: Final = """

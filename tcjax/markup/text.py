@@ -4,7 +4,7 @@ from typing import Final
 
 from .planes import Arrows, Axis, Layer, Plane, Rectangle, Span
 
-# So many characters wide and high is a drawing.
+# Width and height of a drawing, in characters.
 _COLUMNS: Final = 64
 _ROWS: Final = 24
 _MARKS: Final = "#+*o%"

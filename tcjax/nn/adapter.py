@@ -1,4 +1,4 @@
-"""flax.nnx as the recipes of the ready layers see it: parameters are attributes, made with the layer."""
+"""flax.nnx as seen by the recipes of the ready-made layers: parameters are attributes, created with the layer."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +49,9 @@ def make(
 
 
 def unboxed(value: Any) -> tuple[jax.Array, Callable[[jax.Array], Any]]:
-    """A first value without the metadata of `nnx.with_metadata` or `nnx.with_partitioning`, and what adds it again."""
+    """An initial value without the metadata of `nnx.with_metadata` or `nnx.with_partitioning`, and a function that adds
+    it again.
+    """
     if not isinstance(value, VariableMetadata):
         return value, lambda array: array
     return value.raw_value, lambda array: replace(value, raw_value=array)

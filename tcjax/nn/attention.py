@@ -45,13 +45,13 @@ def dot_product_attention(
 class MultiHeadAttention(nnx.MultiHeadAttention):
     """`nnx.MultiHeadAttention` with its projections, its norms and its attention as comprehensions."""
 
-    # A type checker sees Flax's own arguments.
+    # Type checkers see Flax's own arguments.
     if not TYPE_CHECKING:
 
         @wraps(nnx.MultiHeadAttention.__init__)
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **{"attention_fn": dot_product_attention, **kwargs})
-            # Flax makes the parts; ours have the same attributes and other methods.
+            # Flax creates the submodules; ours have the same attributes and different methods.
             for projection in (self.query, self.key, self.value, self.out):
                 projection.__class__ = LinearGeneral
             for norm in (self.query_ln, self.key_ln):

@@ -51,7 +51,7 @@ class Comprehension(nnx.Module):
         self.update_state = True
         self.keys: Any = nnx.data(None)
         _check_names(self, self._names)
-        # The keys are drawn now: a first call may be inside of a transformation, and must not use up `rngs` there.
+        # Keys are drawn now: a first call may be inside a transformation, and must not consume `rngs` there.
         self.keys = nnx.data(tuple(rngs.params() for _ in self._names))
         try:
             self._make(self.recipe.shapes())
@@ -92,7 +92,7 @@ class Comprehension(nnx.Module):
                 continue
             metadata: dict[str, Any] = {}
             if sharding is not None:
-                # Without a mesh, the variable only says how it is to be sharded.
+                # Without a mesh, the variable only records how it should be sharded.
                 shards = get_global_mesh() is not None
                 metadata = {"out_sharding": self.recipe.axes(name, sharding), "eager_sharding": shards}
             value = self.recipe.initializer(name, init, unboxed)(key, shapes[name], self.param_dtype)
@@ -102,7 +102,7 @@ class Comprehension(nnx.Module):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The variable of a parameter, or of a kept output."""
+            """The variable of a parameter, or of a state output."""
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -115,6 +115,6 @@ def _check_names(layer: nnx.Module, names: tuple[str, ...]) -> None:
         if name.startswith("_") or hasattr(layer, name):
             raise CompileError(
                 Code.BAD_OPTION,
-                f"a layer has an attribute `{name}` of its own, so that no parameter can have this name",
+                f"a layer has an attribute `{name}` of its own, so no parameter can have this name",
                 help=f"give the parameter another name, such as `{name.strip('_')}_`, in the program",
             )

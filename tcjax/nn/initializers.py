@@ -23,7 +23,9 @@ from ..layers import ByFans, Initializer
 
 
 def by_fans(init: Initializer) -> Initializer:
-    """The initialiser, called with the shape ``(windows.., fan in, fan out)``, whatever order a parameter has."""
+    """The initialiser, called with the shape ``(windows.., fan in, fan out)``, whatever the order of the parameter's
+    dimensions.
+    """
     return ByFans(init)
 
 

@@ -11,7 +11,7 @@ from ..diagnostics import CompileError
 from ..runtime.entry import library
 from ..runtime.options import DIALECTS, check_options
 
-# The notations that a cell can hold: Python has cells of its own.
+# The notations that a cell can hold; Python has its own cells.
 _NOTATIONS = tuple(name for name in DIALECTS if name != "python")
 
 

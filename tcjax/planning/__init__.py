@@ -1,6 +1,6 @@
 """Which operation computes each statement, and why; data only, no arrays.
 
-Schedules are in `planning.schedule`: only who writes one imports them.
+Schedules are in `planning.schedule`, which is imported only for them.
 """
 
 from .cost.costs import Cost, Held, cost_of, memory_of

@@ -1,4 +1,4 @@
-"""Which statements fill one tensor part by part, and how their values make it."""
+"""Which statements fill one tensor part by part, and how it is assembled from their values."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from .data.assembly import Assembly, Interleave, Join, Overlay, Pad, Part, Whole
 from .data.nodes import Lookup, Node, Read, below
 from .data.stages import Compute, Stage
 
-# More parts than this are written one after the other.
+# More parts than this are written one after another.
 MOST_PARTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The places ``lo, lo + stride, ...``, `count` of them, along one axis of a region."""
+    """`count` positions ``lo, lo + stride, ...`` along one axis of a region."""
 
     lo: int
     count: int
@@ -31,7 +31,7 @@ _Piece = tuple[int, tuple[_Run, ...]]
 
 
 def assemblies(stages: Sequence[Stage]) -> dict[int, Assembly]:
-    """The groups of stages that make one array, by the number of their first stage."""
+    """The groups of stages that form one array, by the number of their first stage."""
     found: dict[int, Assembly] = {}
     number = 0
     while number < len(stages):
@@ -46,7 +46,7 @@ def assemblies(stages: Sequence[Stage]) -> dict[int, Assembly]:
 
 
 def _group(stages: Sequence[Stage], first: int) -> Iterator[Compute]:
-    """The stages from `first` on that write disjoint boxes of one new tensor, which none of them reads."""
+    """The stages from `first` on that write disjoint boxes of one new tensor, and do not read it."""
     for number in range(first, len(stages)):
         stage = stages[number]
         if not isinstance(stage, Compute) or (number > first and not stage.store.keeps):
@@ -64,10 +64,10 @@ def _group(stages: Sequence[Stage], first: int) -> Iterator[Compute]:
 
 
 def _overlaid(group: Sequence[Compute], later: Sequence[Stage]) -> Overlay | None:
-    """A whole array, and then a large part of it again: chosen element by element in one loop.
+    """A whole array, overwritten in a large part: selected element by element in one loop.
 
-    An update in place would copy the array first; where the part reads the same array as the whole, XLA stores every
-    shifted slice of it too.
+    An update in place would copy the array first; if the part reads the same array as the whole, XLA also stores every
+    shifted slice of it.
     """
     if len(group) != 2:
         return None
@@ -87,7 +87,7 @@ def _reads_any(stage: Stage, target: str) -> bool:
 
 
 def _whole(group: Sequence[Compute]) -> Whole | None:
-    """The group as one array; None where updates do as well, or where the boxes overlap."""
+    """The group as one array; None if updates do as well, or if the boxes overlap."""
     boxes = [_box(stage) for stage in group]
     pieces = [(number, box) for number, box in enumerate(boxes) if box is not None]
     shape = group[0].shape
@@ -133,7 +133,7 @@ def _joined(axis: int, cuts: Sequence[int], shape: tuple[int, ...], pieces: Sequ
 
 def _interleaved(axis: int, stride: int, extent: int, shape: tuple[int, ...], pieces: Sequence[_Piece]) -> Whole | None:
     parts: list[Whole] = []
-    # Every part has as many elements as the longest: what is too much is cut off at the end.
+    # Every part has as many elements as the longest: the excess is cut off at the end.
     count = -(-extent // stride)
     for residue in range(stride):
         inside: list[_Piece] = []
@@ -155,7 +155,7 @@ def _padded(number: int, box: tuple[_Run, ...], shape: tuple[int, ...]) -> Pad:
 
 
 def _box(stage: Compute) -> tuple[_Run, ...] | None:
-    """Where a stage writes; None unless each of its axes runs upwards along one dimension."""
+    """The box that a stage writes; None unless each of its axes runs upwards along one dimension."""
     runs: list[_Run] = []
     seen: set[object] = set()
     for dimension in stage.store.dimensions:

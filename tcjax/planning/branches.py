@@ -1,4 +1,4 @@
-"""What counts only under a condition: zero times what is infinite must not reach a derivative."""
+"""Masks values that are used only under a condition, so that no derivative multiplies zero by infinity."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,9 +12,9 @@ from .scope import Scope
 
 
 def branch(expr: ir.Expr, condition: ir.Expr, test: Node, scope: Scope, *, otherwise: bool = False) -> Scope:
-    """The scope of an expression that counts where the condition, whose value is `test`, holds (or does not).
+    """The scope of an expression that is used where the condition, whose value is `test`, holds (or does not).
 
-    Only a branch whose derivative can be infinite needs the condition.
+    The condition is needed only for a branch whose derivative can be infinite.
     """
     if not is_risky(expr):
         return scope
@@ -24,9 +24,9 @@ def branch(expr: ir.Expr, condition: ir.Expr, test: Node, scope: Scope, *, other
 
 
 def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
-    """The reduction with what it counts under as its guard, so far as a derivative depends on it."""
+    """The reduction with its surrounding condition as a guard, as far as a derivative depends on it."""
     bound = frozenset(reduce.indices)
-    # A condition that binds the same index cannot stand inside.
+    # A condition that binds the same index cannot be moved inside.
     counts = frozenset(c for c in scope.counts if bound.isdisjoint(ir.bound_indices(c)))
     if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
         return reduce
@@ -49,7 +49,7 @@ def projected(masks: frozenset[ir.Expr], kept: Iterable[IndexVar], scope: Scope)
 
 
 def _holds_at_an_end(masks: frozenset[ir.Expr], index: IndexVar, scope: Scope) -> bool:
-    """Whether all masks hold at the first value of the index, or all at its last, whatever other indices are."""
+    """Whether all masks hold at the first value of the index, or all at its last, for any other indices."""
     affines = [non_negative(mask) for mask in masks]
     lo, hi = scope.box[index]
     for end in (lo, hi - 1):
@@ -60,7 +60,7 @@ def _holds_at_an_end(masks: frozenset[ir.Expr], index: IndexVar, scope: Scope) -
 
 
 def is_risky(expr: ir.Expr) -> bool:
-    """Whether a derivative may multiply a zero cotangent by what is infinite or no number."""
+    """Whether a derivative may multiply a zero cotangent by an infinity or NaN."""
     for node in ir.walk(expr):
         match node:
             case ir.Binary("*", left, right):
@@ -74,10 +74,10 @@ def is_risky(expr: ir.Expr) -> bool:
 
 
 def may_be_infinite(node: ir.Expr) -> bool:
-    """Whether the derivative may be infinite although the arguments are finite, or no number where they are none."""
+    """Whether the derivative may be infinite for finite arguments, or NaN for NaN arguments."""
     match node:
         case ir.Reduce(reducer):
-            # What is added up has the derivative of its terms; a truth value and a position have none.
+            # A sum has the derivatives of its terms; a bool and a position have none.
             has_none = isinstance(reducer, Reducer) and (reducer.takes_bool or reducer.gives_position)
             return not (reducer.is_linear or has_none)
         case ir.Binary(operator):

@@ -1,4 +1,4 @@
-"""The choice between computations of the same value: the cheapest one that keeps the memory contract."""
+"""Chooses between computations of the same value: the cheapest one within the memory contract."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -48,16 +48,16 @@ from .scope import Rival, Scope, fill
 
 # Below this size, let XLA materialise the space of a reduction: no loop overhead.
 SMALL_SPACE: Final = 4 << 20
-# A space so many times as large as arguments and result together is not stored.
+# A space this many times as large as arguments and result together is not stored.
 MOST_GROWTH: Final = 2
-# Below so many bytes of slices their derivatives take no time, and JAX's own are traced faster.
+# Below this many bytes of slices their derivatives are fast, and JAX's own trace faster.
 SMALL_TERMS: Final = 1 << 16
-# Prices that differ by less are equal: a part of the lesser one, and so many seconds.
+# Prices that differ by less count as equal: by this fraction of the smaller one, and this many seconds.
 EQUAL: Final = 0.05
 NOISE: Final = 2e-6
-# Values that many points share may be repeated to fewer bytes than this.
+# Shared values may be repeated up to this many bytes.
 LARGE_UPDATES: Final = 8 << 20
-# Operators whose derivative needs their arguments, products apart.
+# Operators whose derivative needs their arguments, except products.
 _CURVED: Final = ("/", "**")
 
 Operation = Callable[[Reduction, Scope], Iterator[Node]]
@@ -65,7 +65,7 @@ Sending = Callable[[Placement], Iterator[Compute]]
 
 
 def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
-    """The computation with the least price; of equal ones the first. The next best one is kept as its rival."""
+    """The computation with the lowest price, the first on ties. The next best one is recorded as its rival."""
     found = list(candidates)
     if len(found) == 1:
         return found[0]
@@ -80,9 +80,9 @@ def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
 
 @rule(Reduction)
 def chosen(reduction: Reduction, scope: Scope) -> Node:
-    """The reduction by the cheapest operation that keeps the memory contract.
+    """The reduction by the cheapest operation within the memory contract.
 
-    Where none keeps it, it is a loop over blocks.
+    If none is within it, a loop over blocks.
     """
     plain = _padded(reduction, scope)
     if not reduction.indices:
@@ -98,7 +98,7 @@ def chosen(reduction: Reduction, scope: Scope) -> Node:
     if not kept:
         return loop.propose(reduction.expr, best, most, scope) or best
     if isinstance(best, Band) and len(kept) < len(found):
-        # Its blocks do more than the sum needs, and are copies: a loop over few shifts is better.
+        # Its blocks compute more than the sum needs, and are copies: a loop over few shifts is better.
         other = loop.propose(reduction.expr, best, most, scope)
         best = best if other is None else cheapest((best, other), scope)
     node = _as_loop(best, reduction, most, scope)
@@ -108,7 +108,7 @@ def chosen(reduction: Reduction, scope: Scope) -> Node:
 
 
 def sent(placement: Placement) -> Compute:
-    """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
+    """The statement by the cheapest operation within the memory contract; the next best one is recorded."""
     scope, most = placement.scope, _repeatable(placement)
     found = [stage for propose in PLACEMENTS for stage in propose(placement)]
     kept = [stage for stage in found if placement.repeated(stage.store.scatter) < most] or found
@@ -126,7 +126,7 @@ def sent(placement: Placement) -> Compute:
 
 
 def _repeatable(placement: Placement) -> int:
-    """The bytes of repeated values that are too many to be stored."""
+    """The number of bytes of repeated values that is too large to store."""
     stage, scope = placement.stage, placement.scope
     parts = [stage.value.axes, *(d.positions.axes for d in stage.store.dimensions if isinstance(d, Lookup))]
     stored = (prod(stage.shape) + sum(map(scope.points, parts))) * ir.types.width(stage.accumulate)
@@ -141,7 +141,7 @@ def plan_fold(
     accumulate: str,
     scope: Scope,
 ) -> Node:
-    """A reduction of one value a point, which may not depend on all of the indices."""
+    """A reduction of one value per point, which need not depend on all of the indices."""
     used = ir.free_indices(body) | (ir.free_indices(guard) if guard is not None else frozenset())
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
@@ -154,7 +154,7 @@ def plan_fold(
 
 
 def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
-    """The computation of `reduce`, which is of its type, or a loop over blocks where that would store its space."""
+    """The computation of `reduce`, which has its type, or a loop over blocks if that would store its space."""
     most = _allowed(reduce, plain.dtype, scope)
     if most is None or scope.nests is None or largest(plain, scope) < most:
         return plain
@@ -162,13 +162,13 @@ def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def _padded(reduction: Reduction, scope: Scope) -> Reduction:
-    """The sum without conditions that say no more than that its reads are inside of their tensors: zeros lie around."""
+    """The sum without conditions that only keep its reads in bounds: these are padded with zeros."""
     if reduction.reducer is not ir.Reducer.SUM:
         return reduction
     mask, factors = reduction.mask, tuple(within_zeros(factor, scope) for factor in reduction.factors)
     reduction = replace(reduction, factors=factors)
     if mask is None or len(factors) > 1:
-        # A zero around an array must not meet another factor's infinity.
+        # Zero padding must not multiply another factor's infinity.
         return reduction
     reads = [factor for factor in factors if isinstance(factor, ir.Access)]
     rest = [condition for condition in ir.conjuncts(mask) if not is_padding(condition, reads, scope)]
@@ -183,13 +183,13 @@ def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
     stored = scope.points(axes) * ir.types.width(dtype)
     stored += sum(prod(o.shape) * ir.types.width(o.dtype) for o in loop.operands_of(reduce, scope))
     most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
-    # A plan that is a nest already makes no loops, but stores no more than others may.
+    # A plan that is already a nest makes no loops, but stores no more than others may.
     limit = None if scope.nests is None else scope.nests.backend.memory
     return most if limit is None else min(most, limit)
 
 
 def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, scope: Scope) -> Node:
-    """The computation with one of the others as that of its derivative, where JAX would make an array of each term."""
+    """The computation with one of the others for its derivative, if JAX would make an array of each term."""
     if not isinstance(node, Unroll) or _has_powers(node.body):
         return node
     convolutions = [other for other in others if isinstance(other, Convolve)]
@@ -203,9 +203,9 @@ def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, sc
 
 
 def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
-    """The computation; it has a loop's derivative where JAX's takes longer, or stores `most` bytes or more.
+    """The computation; with a loop's derivative if JAX's is slower, or stores `most` bytes or more.
 
-    Of equal values in a window the first receives: it is the first in order.
+    Among equal values in a window the first one, in order, gets the cotangent.
     """
     reduce = reduction.expr
     match node:
@@ -219,9 +219,9 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
             Unroll(reducer=ir.Reducer(is_extremum=True) as reducer)
             | Pool(reducer=ir.Reducer(is_extremum=True) as reducer)
         ) if not ir.types.is_integral(node.dtype):
-            # The order statistic of rank 0 passes its derivative to the first point that has the extremum.
+            # The order statistic of rank 0 passes its derivative to the first point that attains the extremum.
             reduce = replace(reduce, reducer=reducer.variant(is_ranked=True), rank=ir.Const(0, "int32"))
-            # The place is found among terms that are written out.
+            # The position is found among unrolled terms.
             has_own = scope.points(reduction.indices) <= CPU.unrolled and any(_slidings(reduction, scope))
         case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM and not ir.types.is_integral(node.dtype):
             has_own = _stores_terms(node, reduction, scope, most)
@@ -232,9 +232,9 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
 
 
 def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
-    """Whether what an operand of a product of matrices receives is cheaper otherwise than as JAX computes it.
+    """Whether the cotangent of a matrix product's operand is cheaper in another form than JAX's.
 
-    JAX sums along each axis on its own: of a matrix whose rows are several axes XLA makes a copy before.
+    JAX sums along each axis separately: a matrix whose rows are several axes is first copied by XLA.
     """
     extents = {index: scope.extent(index) for index in scope.box}
     for cotangent, rows, ways in cotangents(node, scope):
@@ -249,7 +249,7 @@ def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
 
 
 def _turned(node: Node, scope: Scope) -> Node:
-    """The products of matrices with what their operands receive turned where that is cheaper."""
+    """The matrix products, with the cotangents of their operands transposed where that is cheaper."""
     if isinstance(node, Fold):
         product = _turned(node.operand, scope)
         return node if product is node.operand else replace(node, operand=product)
@@ -280,7 +280,7 @@ def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scop
             size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
             return size >= SMALL_TERMS and _gathers_well(windows)
         case Unroll(box=box, body=body, derivative=derivative):
-            # The derivative of a grouped convolution is slow: that of large slices is planned as it comes.
+            # The derivative of a grouped convolution is slow: that of large slices is planned directly.
             grouped = isinstance(derivative, Convolve) and scope.points(derivative.groups) > 1
             known = derivative is not None and not grouped and not has(derivative, Unroll)
             if known or _has_powers(body) or _reads_halo(body):
@@ -291,7 +291,7 @@ def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scop
 
 
 def _reads_halo(node: Node) -> bool:
-    """Whether a term is a sum of reads of extended arrays, times numbers: what these receive is one loop."""
+    """Whether a term is a sum of reads of extended arrays, times constants: their cotangents are one loop."""
     match node:
         case Read(views=views):
             return any(isinstance(view, Halo) for view in views)
@@ -304,7 +304,7 @@ def _reads_halo(node: Node) -> bool:
 
 
 def _has_strides(reduction: Reduction, scope: Scope) -> bool:
-    """Whether windows slide by strides: JAX lays zeros between what they pass on, which no loop vectorises."""
+    """Whether windows have strides: JAX dilates their cotangents with zeros, which no loop vectorises."""
     return any(abs(s.kernel_step) == 1 and s.output_step > 1 for s in _slidings(reduction, scope))
 
 
@@ -319,15 +319,15 @@ def _slidings(reduction: Reduction, scope: Scope) -> Iterator[Sliding]:
 
 
 def _has_powers(node: Node) -> bool:
-    """Whether a step is an exponent: term by term a power and its derivative are products, else they are logarithms."""
+    """Whether a step is an exponent: unrolled, a power and its derivative are products, else logarithms."""
     return any(isinstance(part, Apply) and part.operator == "power" for part in below(node))
 
 
 def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
-    """Whether what windows pass on is cheaper to gather than to put around with zeros, as JAX does.
+    """Whether it is cheaper to gather the cotangents of windows than to pad them with zeros, as JAX does.
 
-    It is where windows lie side by side, and where those that overlap have strides: place by place of a class. With
-    dilations they need quotients, and of windows without strides in a single dimension XLA fuses the zeros.
+    It is if windows are disjoint, or if overlapping ones have strides: residue class by residue class. With dilations
+    they need quotients, and for windows without strides in a single dimension XLA fuses the zeros.
     """
     if any(native for _, _, native in windows):
         return False
@@ -338,12 +338,13 @@ def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
 
 
 def largest(node: Node, scope: Scope) -> int:
-    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none.
+    """The size in bytes of the largest array below the node, as if nothing were fused; convolutions and pools store
+    none.
 
-    What is read of a tensor as it lies is none.
+    Reads of a tensor in its own layout store none.
     """
     found = 0
-    # What several computations use is one object.
+    # Shared computations are one object.
     pending, seen = [node], set[int]()
     while pending:
         current = pending.pop()
@@ -363,7 +364,7 @@ def largest(node: Node, scope: Scope) -> int:
 
 
 def _kept(node: Node) -> int:
-    """How many steps of an unrolled reduction have values that its derivative needs: none where they are linear."""
+    """The number of steps of an unrolled reduction whose values its derivative needs: none if they are linear."""
     if not isinstance(node, Unroll):
         return 1
     steps = prod(hi - lo for _, lo, hi in node.box)
@@ -374,7 +375,7 @@ def _kept(node: Node) -> int:
 
 
 def _is_curved(node: Apply) -> bool:
-    """Whether a derivative needs the arguments; a condition of indices alone is computed again."""
+    """Whether a derivative needs the arguments; a condition on indices alone is recomputed."""
     if node.operator == "where":
         return holds_data(node.arguments[0])
     return node.operator in _CURVED

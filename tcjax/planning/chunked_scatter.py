@@ -13,15 +13,15 @@ from .data.nodes import Lookup, LoopNest, Read, below
 from .data.stages import ChunkedScatter, Compute
 from .scope import Scope
 
-# Values of fewer bytes are stored, unless they are many times what they are computed of.
+# Values of fewer bytes are stored, unless they are much larger than their operands.
 SMALL_VALUES: Final = 8 << 20
 MOST_GROWTH: Final = 2
-# So many values, with a place each, are about 6 MiB.
+# This many values, with a position each, are about 6 MiB.
 CHUNK: Final = 1 << 18
 VALUE: Final = 24
-# A chunk may need so many times the bytes of its values.
+# The memory that a chunk may need relative to its values.
 MOST_SPACE: Final = 2
-# The number of a chunk; no program names an index so.
+# The number of a chunk; no program uses such an index name.
 NUMBER: Final = IndexVar("n.")
 
 Plan = Callable[[ir.Accumulate, Box, frozenset[IndexVar]], Compute]
@@ -30,9 +30,9 @@ Plan = Callable[[ir.Accumulate, Box, frozenset[IndexVar]], Compute]
 def in_chunks(
     stage: Compute, statement: ir.Accumulate, box: Box, scope: Scope, memory: int | None, plan: Plan
 ) -> ChunkedScatter | None:
-    """The statement of a stage chunk by chunk, each planned by `plan`; None where its values may be stored.
+    """The statement of a stage chunk by chunk, each planned by `plan`; None if its values may be stored.
 
-    They may not beyond `memory` bytes.
+    They may not exceed `memory` bytes.
     """
     combine = stage.store.combine
     joins = combine is not None and combine.operator is not None
@@ -40,7 +40,7 @@ def in_chunks(
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     extents = {index: box[index][1] - box[index][0] for index in left if index in box}
-    # Equal extents go by name: plans are the same in every run.
+    # Ties are broken by name, so that plans are reproducible.
     index = max(sorted(extents, key=str), key=lambda index: extents[index], default=None)
     if index is None or extents[index] < 2:
         return None
@@ -48,14 +48,14 @@ def in_chunks(
     chunks = _in_steps(max(1, most * extents[index] // prod(extents.values())), index, statement, box, plan)
     needed = cost_of(chunks.step).temporary
     if needed > MOST_SPACE * VALUE * most and chunks.count > 0:
-        # What a value is a sum of is stored as well.
+        # The operands of a sum are stored as well.
         size = max(1, extents[index] // chunks.count * VALUE * most // needed)
         chunks = _in_steps(size, index, statement, box, plan)
     return chunks
 
 
 def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: Box, plan: Plan) -> ChunkedScatter:
-    """The statement for so many values of an index at a time."""
+    """The statement for `size` values of an index at a time."""
     lo, hi = box[index]
     count, rest = divmod(hi - lo, size)
     moved = Affine.of(NUMBER).scale(size) + Affine.of(index) + lo
@@ -66,7 +66,7 @@ def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: Box, pl
 
 
 def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
-    """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
+    """Whether the values need more than `memory`, or much more memory than their operands."""
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
     nodes = list(below(stage.value))
@@ -78,7 +78,7 @@ def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     size = scope.points(stage.value.axes)
     width = ir.types.width(stage.value.dtype)
     if any(isinstance(node, LoopNest) for node in nodes):
-        # Its own blocks are small: only what it leaves, and what it looks up, may be too much.
+        # Its own blocks are small: only its result, and the tensors that it looks up, may be too large.
         return cost_of(stage).temporary > (allowance(width * stored) if memory is None else memory)
     plain = isinstance(stage.value, Read) and not any(isinstance(d, Lookup) for d in stage.value.dimensions)
     is_refused = memory is not None and size * width > memory
@@ -90,5 +90,5 @@ def _going_on(statement: ir.Accumulate) -> ir.Accumulate:
 
 
 def _wide(stage: Compute) -> Compute:
-    """The stage with its target in the type in which it is added up."""
+    """The stage with its target in the accumulating type."""
     return replace(stage, dtype=stage.accumulate)

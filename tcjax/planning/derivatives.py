@@ -35,7 +35,7 @@ from .fusion.recomputed import stored_apart
 from .fusion.sharing import share
 from .fusion.ties import search_of, with_ties
 
-# What is looked up for each element of a result takes the room of about so many results, with the places of it.
+# A lookup for each element of a result needs about this many times the result's memory, with its positions.
 LOOKED_UP: Final = 12
 Shapes = Mapping[str, tuple[int, ...]]
 Origin = tuple[int | Affine, ...]
@@ -48,8 +48,8 @@ Origin = tuple[int | Affine, ...]
 def plan_tangents(
     group: Group, form: LoopSchedule | Blocks, moved: frozenset[int], backend: Backend
 ) -> Tangents | None:
-    """The tangents of a group whose operands with these numbers move; None where index notation has no name for one."""
-    # Derivatives give names to what they add.
+    """The tangents of a group for its `moved` operands, by number; None if index notation cannot name a derivative."""
+    # Derivatives add names.
     own = anonymous(group) if isinstance(group, Nest) else group
     moving = {o.name for number, o in enumerate(own.operands) if number in moved}
     try:
@@ -76,7 +76,9 @@ def plan_tangents(
 
 
 def _factors(nest: Nest, group: Group, moving: Collection[str]) -> frozenset[str]:
-    """What a tangent is taken of: the change of a statistic is a factor of the whole sum, and needs none of its own."""
+    """The operands to differentiate: the change of a statistic is a factor of the whole sum, and needs no separate
+    tangent.
+    """
     found = _moving(nest, moving)
     if isinstance(group, Softmax):
         found -= {statistic_name(number) for number in range(len(group.statistics))}
@@ -94,11 +96,11 @@ def _shift(number: int, group: Group, moving: Collection[str]) -> Shift | None:
 
 
 def _plain_tangents(group: Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
-    """The tangents of results by number, of which nothing else is needed before: one pass may compute several."""
+    """The tangents of results, by number, that need nothing computed before: one pass may compute several."""
     stages: dict[int, Compute] = {}
     for number, nest in enumerate(group.results):
         is_statistic = number < len(group.statistics)
-        # A statistic is known by its name; what reads the result itself comes after it.
+        # A statistic is known by its name; readers of the result itself come after it.
         result = statistic_name(number) if is_statistic else RESULT
         own = _factors(nest, group, moving)
         derivative = _derivative(nest, own, result) if own else None
@@ -116,7 +118,7 @@ def _plain_tangents(group: Group, moving: frozenset[str], backend: Backend) -> d
 def _primal(
     group: Group, own: Group, form: LoopSchedule | Blocks, moving: frozenset[str], backend: Backend
 ) -> tuple[Run | ByFormula, Shapes]:
-    """How the results are computed, and the shapes of what their tangents can read beside them."""
+    """How the results are computed, and the shapes of the additional values that their tangents can read."""
     whole = Run(group, form, tuple(range(len(own.results))))
     match own, form:
         case Extrema(), _ if _derivative(own.value, moving) is not None:
@@ -124,14 +126,14 @@ def _primal(
             return _search(found, whole.results)
         case Nest(), LoopSchedule() if (derivative := _derivative(own, moving)) is not None:
             changes = set(map(tangent_name, moving))
-            # XLA would compute once what the derivative needs as well, and store that for every step.
+            # XLA would compute the values shared with the derivative once, and store them for every step.
             behind = form.whole and are_costly(derivative.exprs, apart=changes)
             search = None if derivative.single is None or form.whole else search_of(own, backend.memory)
             if search is not None:
                 run, known = _search(search, (1,))
                 return replace(run, behind=behind), known
             if derivative.primal is not None:
-                # An order statistic is where its derivative is: one search finds both.
+                # An order statistic and its derivative are at the same position: one search finds both.
                 known = {o.name: o.shape for o in own.operands}
                 before = _before(derivative, own, known, backend)
                 known |= {stage.target: stage.shape for stage in before}
@@ -142,7 +144,7 @@ def _primal(
 
 
 def _search(extrema: Extrema, results: tuple[int, ...]) -> tuple[Run, Shapes]:
-    """A search and what the derivative of the extremum reads of it: its place, and the number of ties."""
+    """A search and the values that the derivative of the extremum reads: its position, and the number of ties."""
     names = [("first", 0), ("chosen", 0), *([] if extrema.ties is None else [("ties", 2)])]
     beside = tuple((f"{RESULT}.{name}", number) for name, number in names)
     return Run(extrema, extrema.blocks, results, beside), {name: extrema.place.shape for name, _ in beside}
@@ -161,14 +163,14 @@ def _tangent(nest: Nest, moving: frozenset[str], beside: Shapes, backend: Backen
     if derivative.single is None or (backend.memory is not None and backend.memory < LOOKED_UP * result):
         return Tangent(_names(nest), before, _value(derivative, derivative.value, nest, known, backend))
     alone, ties = derivative.single
-    # Found again, the place of the only point that counts takes the place of all points.
+    # Recomputed, the position of the only active point replaces that of all points.
     whole = _value(derivative, derivative.value, nest, known, replace(backend, rare=True))
     return Tangent(_names(nest), before, whole, ties, _value(derivative, alone, nest, known, backend))
 
 
 @functools.lru_cache(maxsize=1024)
 def _derivative(nest: Nest, moving: frozenset[str], result: str = RESULT) -> derivatives.Derivative | None:
-    """How the `result` of a nest changes with the operands that are `moving`; None where it does not."""
+    """The derivative of a nest's `result` with respect to the `moving` operands; None if it does not depend on them."""
     moving = _moving(nest, moving)
     active = {o.name: _tensor(tangent_name(o.name), o.dtype, o.shape) for o in nest.operands if o.name in moving}
     found = derivatives.tangent(nest.reduce, nest.axes, nest.ranges, _result(result, nest), active)
@@ -176,9 +178,10 @@ def _derivative(nest: Nest, moving: frozenset[str], result: str = RESULT) -> der
 
 
 def _before(derivative: derivatives.Derivative, nest: Nest, known: Shapes, backend: Backend) -> tuple[Compute, ...]:
-    """What a derivative needs beside what is `known`; apart what XLA would compute again wherever the tangent reads it.
+    """The values that a derivative needs besides those `known`; stored if XLA would recompute them wherever the tangent
+    reads them.
 
-    Each point of a window reads the place of its extremum: cheaper stored than found as often as the window has points.
+    Each point of a window reads the position of its extremum: storing it is cheaper than finding it once per point.
     """
     shapes = dict(known)
     stages: list[Compute] = []
@@ -203,7 +206,7 @@ def _value(
     backend: Backend,
     name: str = TANGENT,
 ) -> Compute:
-    """The statement that gives a nest's tangent, or the nest itself, by one of its formulas."""
+    """The statement that computes a nest's tangent, or the nest itself, by one of its formulas."""
     statement = ir.Define(_result(name, nest), tuple(map(Affine.of, nest.axes)), value)
     formula = derivatives.Formula(statement, derivative.box)
     return _stage(formula, nest, known, _lows(nest), defined=False, backend=backend)
@@ -214,7 +217,7 @@ def _value(
 
 @functools.lru_cache(maxsize=1024)
 def plan_cotangents(group: Group, linear: frozenset[int], given: tuple[bool, ...], backend: Backend) -> Cotangents:
-    """What the operands with the numbers `linear` receive of the sums whose cotangents are `given`."""
+    """The cotangents of the operands with the numbers `linear`, from the `given` cotangents of sums."""
     own = anonymous(group) if isinstance(group, Nest) else group
     names = {o.name for number, o in enumerate(own.operands) if number in linear}
     receipts: list[Receipt] = []
@@ -240,7 +243,7 @@ def plan_cotangents(group: Group, linear: frozenset[int], given: tuple[bool, ...
 
 
 def _received(nest: Nest, operand: Operand, sum: int, known: Shapes, backend: Backend) -> list[Compute]:
-    """The statements of what an operand receives of the nest, which is linear in it and the `sum` of that number."""
+    """The statements for an operand's cotangent from the nest, which is linear in it; `sum` is the result's number."""
     target = _tensor(TANGENT, operand.dtype, operand.shape)
     origin = tuple(first for first in operand.origin if isinstance(first, int))
     assert len(origin) == len(operand.origin), "nests have no loops around them"
@@ -255,7 +258,7 @@ def _received(nest: Nest, operand: Operand, sum: int, known: Shapes, backend: Ba
 
 
 def _rounded_once(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
-    """A sum that is converted at its end rather than each of its points."""
+    """A sum that is converted at its end rather than at each of its points."""
     match statement:
         case ir.Accumulate(reduction=(_, *_), value=ir.Cast(value), accumulate=wide) if value.dtype == wide:
             return replace(statement, value=value)
@@ -277,13 +280,13 @@ def _shared(stages: Sequence[Compute], backend: Backend) -> tuple[Compute, ...] 
 def _stage(
     formula: derivatives.Formula, nest: Nest, known: Shapes, origin: Origin, *, defined: bool, backend: Backend
 ) -> Compute:
-    """A formula of a nest's derivative planned; `origin` are the subscripts of the first element of its target."""
+    """A planned formula of a nest's derivative; `origin` is the subscript of the first element of its target."""
     target = formula.statement.target
     origins: dict[str, Origin] = dict.fromkeys(known, _lows(nest))
     origins |= {name: o.origin for o in nest.operands for name in (o.name, tangent_name(o.name))}
     origins[target.name] = origin
     shapes = {**known, target.name: tuple(size.constant or 0 for size in target.shape)}
-    # Equal plans go by name: they are the same in every run.
+    # Ties are broken by name, so that plans are reproducible.
     box = dict(sorted(formula.box.items(), key=lambda pair: str(pair[0])))
     preferences = Preferences(backend=backend)
     return plan_formula(formula.statement, box, shapes, origins, defined=defined, preferences=preferences)

@@ -1,4 +1,4 @@
-"""Reductions of values that are planned already, and the values of those that keep more than one number."""
+"""Reductions over values that are already planned, and over those that keep more than one number."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from .data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, belo
 from .rules import plan_value
 from .scope import Scope, fill
 
-# What a derivative needs of an operand of so many bytes is computed anew: to store it takes longer.
+# Operands of a derivative with this many bytes are recomputed: storing them takes longer.
 STORED: Final = 1 << 20
 
 
@@ -28,7 +28,7 @@ def fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope: 
 
 
 def _is_curved(node: Node) -> bool:
-    """Whether a value is computed from slices by arithmetic whose derivative needs more than these."""
+    """Whether a value is computed from slices by arithmetic whose derivative needs intermediate values."""
     match node:
         case Apply(operator=operator, arguments=arguments):
             data = sum(map(holds_data, arguments))
@@ -67,19 +67,19 @@ def remaining(operand: Node, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, .
 
 
 def plan_elements(reduce: ir.Reduce, scope: Scope) -> tuple[Node, Node | None]:
-    """The elements at every point, and which take part; both together have an axis for every index."""
+    """The elements at every point, and the mask of active ones; together they have an axis for every index."""
     body = widened(reduce.body, reduce.accumulate)
     operand = scope.cast(plan_value(masked(reduce.guard, body, number_beside(body.dtype)), scope), reduce.accumulate)
     mask = None if reduce.guard is None else plan_value(reduce.guard, scope)
     known = {*operand.axes, *(() if mask is None else mask.axes)}
     for index in reduce.indices:
         if index not in known:
-            # Every point counts, also where nothing depends on it.
+            # Every point counts, even if nothing depends on it.
             always = scope.apply(">=", (plan_value(ir.Index(index), scope), fill(scope.box[index][0], "int32")), "bool")
             mask = always if mask is None else scope.apply("&&", (mask, always), "bool")
     return operand, mask
 
 
 def number_beside(dtype: str) -> bool | int | float:
-    """What stands in for an element that takes no part: most functions are finite there, and so are derivatives."""
+    """The substitute for a masked element: most functions and derivatives are finite there."""
     return True if dtype == "bool" else 1 if ir.types.is_integral(dtype) else 1.0

@@ -1,4 +1,4 @@
-"""One statement as a computation and where its values go."""
+"""Plans one statement: a computation, and where its values are stored."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -42,11 +42,10 @@ def plan_formula(
     loops: frozenset[IndexVar] = frozenset(),
     preferences: Preferences = DEFAULT,
 ) -> Compute:
-    """One statement whose sizes are numbers and whose given ranges are guards.
+    """One statement with numbers for sizes and guards for given ranges.
 
     `defined` says that its target may have content; `loops` are indices of enclosing loops, whose ranges are in the
-    box, and which origins may use. `preferences` are
-    for loop nests.
+    box, and which origins may use. `preferences` are for loop nests.
     """
     target, given = statement.target, statement
     statement, decided = transforms.decide(_without_empty(statement, box), box)
@@ -101,12 +100,12 @@ def plan_unsized_formula(
     *,
     defined: bool,
 ) -> Compute:
-    """One statement whose sizes are symbols, and whose given ranges are guards; `sizes` says what a size is.
+    """One statement with symbolic sizes and guards for given ranges; `sizes` gives the value of a size.
 
-    Only operations take part that need no numbers. Raises `CompileError` (TC0901) where there is none.
+    Only operations that need no numbers are used. Raises `CompileError` (TC0901) if there is none.
     """
     order = {index: number for number, index in enumerate(dict.fromkeys((*ir.left_indices(statement), *box)))}
-    # Nobody compares the ends of these ranges.
+    # The ends of these ranges are never compared.
     scope = Scope(box, shapes, origins, order, sizes=sizes)  # type: ignore[arg-type]
     stage = _stage(statement, scope, defined=defined)
     if not stage.store.is_scatter:
@@ -117,7 +116,7 @@ def plan_unsized_formula(
 
 
 def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool) -> Compute:
-    """The values of a statement and where they go."""
+    """The values of a statement and their store."""
     target = statement.target
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
     statement = _within_store(statement, store, scope)
@@ -144,10 +143,10 @@ def _runner_up(value: Node, scope: Scope) -> tuple[str, Price] | None:
 
 
 def _without_empty(statement: Formula, box: Box) -> Formula:
-    """The statement with what is evaluated at no point as constants.
+    """The statement with constants in place of expressions that are evaluated at no point.
 
-    Those are inline reductions over nothing, which change with no index, and the whole right side where a left index
-    has no values: JAX cannot differentiate all of its operations on empty arrays.
+    These are inline reductions over nothing, which depend on no index, and the whole right side if a left index has no
+    values: JAX cannot differentiate all of its operations on empty arrays.
     """
 
     def empty(indices: Iterable[IndexVar]) -> bool:
@@ -167,18 +166,18 @@ def _without_empty(statement: Formula, box: Box) -> Formula:
 
 
 def constant(value: bool | int | float, dtype: str, span: Span) -> ir.Const:
-    """A constant of a type, its value of the Python type for that."""
+    """A constant of a type, with a value of the corresponding Python type."""
     kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
     return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=span)
 
 
 def _split(statement: Formula, box: Box, loops: frozenset[IndexVar]) -> tuple[Formula, Box]:
-    """The statement without floors; an index of the left side of which only a quotient is left there, is reduced.
+    """The statement without floors; an index of which only a quotient remains on the left side is reduced over.
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
     """
     if isinstance(statement, ir.Accumulate) and not statement.reducer.commutative:
-        # A position counts the points of the reduction alone.
+        # A position counts only the points of the reduction.
         return statement, box
     statement, box = transforms.turn(statement, box, loops)
     split, parts = transforms.split_floors(statement, box, loops)
@@ -192,7 +191,7 @@ def _split(statement: Formula, box: Box, loops: frozenset[IndexVar]) -> tuple[Fo
 
 
 def _splits(whole: Box, parts: Box) -> Iterator[str]:
-    """In words, the indices that became two."""
+    """In words, the indices that were split in two."""
     for inner in sorted(parts.keys() - whole.keys(), key=str):
         index = IndexVar(inner.name.removesuffix("%"), inner.tag)
         if index != inner and index in whole:
@@ -201,7 +200,7 @@ def _splits(whole: Box, parts: Box) -> Iterator[str]:
 
 
 def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
-    """The values and where they count."""
+    """The values and their mask."""
     guard = statement.domain.guard
     if guard is None:
         return plan_value(statement.value, scope), None
@@ -210,7 +209,7 @@ def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
 
 
 def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[Node, Store]:
-    """The values and how they are stored."""
+    """The values and their store."""
     if isinstance(statement.reducer, ir.Monoid):
         return _registered(statement, statement.reducer, store, scope)
     reducer, guard = statement.reducer, statement.domain.guard
@@ -240,9 +239,9 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
 
 
 def _left_out(store: Store, guard: ir.Expr, scope: Scope) -> tuple[Store, ir.Expr | None]:
-    """The store with the points that a guard leaves out nowhere, and what is left of the guard.
+    """The store with the excluded points masked by position, and the rest of the guard.
 
-    Positions are fewer than what is stored in the rows at them, which then need not be computed.
+    There are fewer positions than stored elements in their rows, which then need not be computed.
     """
     rest: list[ir.Expr] = []
     dimensions = list(store.dimensions)
@@ -260,9 +259,9 @@ def _left_out(store: Store, guard: ir.Expr, scope: Scope) -> tuple[Store, ir.Exp
 
 
 def _registered(statement: ir.Accumulate, monoid: ir.Monoid, store: Store, scope: Scope) -> tuple[Node, Store]:
-    """The values of a registered reduction; of one whose results are no states, with the old content in front.
+    """The values of a registered reduction; if its results are not states, the old content is the first element.
 
-    Where data decides the target, the values are the elements of the reduction: they meet in the scatter.
+    If data decides the target, the values are the elements of the reduction, which the scatter combines.
     """
     body, accumulate, guard = statement.value, statement.accumulate, statement.domain.guard
     dtype = monoid.components(accumulate)[0]
@@ -282,7 +281,7 @@ def _registered(statement: ir.Accumulate, monoid: ir.Monoid, store: Store, scope
 
 
 def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
-    """Whether any point of an element takes part; None where all do."""
+    """Whether any point of an element is active; None if all are."""
     if scope.points(statement.reduction) == 0:
         return fill(False, "bool")
     if statement.domain.guard is None:
@@ -301,10 +300,10 @@ def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def _order(statement: ir.Define | ir.Accumulate, box: Box) -> dict[IndexVar, int]:
-    """Left-side indices first, as they lie in memory, then all others as they lie in what is read.
+    """First the left-side indices in memory order, then all others in the memory order of the operands.
 
-    What has most of them decides, then what is largest: in which order a reduction names its indices says nothing.
-    Values that data send to their places come as they are read.
+    The operand with most of them decides, then the largest one: the order in which a reduction names its indices has no
+    meaning. Scattered values come in the order in which they are read.
     """
     is_sent = any(subscript.is_data for subscript in statement.indices)
     written = () if is_sent else statement.indices
@@ -346,7 +345,7 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
     looked_up = any(isinstance(dimension, Lookup) for dimension in dimensions)
     shared = [a for d in dimensions if isinstance(d, Lookup) for a in d.positions.axes]
     for number, dimension in enumerate(dimensions):
-        # Once one dimension is looked up by an axis, all that use the axis are, and all that are cut.
+        # Once one dimension is looked up by an axis, so are all dimensions that use the axis, and all that are cut.
         if not isinstance(dimension, Strip):
             continue
         cut = looked_up and (dimension.low or dimension.high)
@@ -356,7 +355,7 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
 
 
 def _within_store(statement: Formula, store: Store, scope: Scope) -> Formula:
-    """The statement without conditions that say no more than that the left side is inside: what is not, is cut off."""
+    """The statement without conditions that only keep the left side in bounds: the store cuts off the rest."""
     name = statement.target.name
     inside: set[Affine | None] = set()
     for subscript, first, extent, dimension in zip(
@@ -371,7 +370,7 @@ def _within_store(statement: Formula, store: Store, scope: Scope) -> Formula:
 
 
 def _is_cut(strip: Strip) -> bool:
-    """Whether what lies beyond the ends of a dimension, if anything, is a part of the values at either end."""
+    """Whether the elements beyond the ends of a dimension, if any, are at the ends of the values."""
     if not strip.low and not strip.high:
         return True
     whole = prod(extent for _, extent, _ in strip.factors) == strip.count

@@ -1,4 +1,4 @@
-"""Statements as nests: one alone, or a root stage of a schedule with all that is computed inside of its tiles."""
+"""Statements as nests: a single one, or a root stage of a schedule with everything computed inside its tiles."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -8,7 +8,7 @@ from ..ir import Reducer
 from ..symbolic import Affine, Box, IndexVar, Size
 from .data.nests import Nest, Operand
 
-# What is computed inside is written out at each of its reads: beyond so many nodes it is computed elsewhere.
+# Inner statements are inlined at each of their reads: larger ones are computed elsewhere.
 _LARGEST: Final = 2000
 
 Formula = ir.Define | ir.Accumulate
@@ -16,22 +16,22 @@ _Ranges = dict[IndexVar, tuple[int, int]]
 
 
 class Unfused(Exception):
-    """These statements are no nest; the words say why."""
+    """These statements are not a nest; the message says why."""
 
 
 def nest_of(statement: Formula, box: Box, bound: ranges.Bound) -> Nest:
     """One statement of a program as a nest; an elementwise one reduces over a single point.
 
-    Raises `Unfused` where its left side is more than index variables, or goes on from what the target held.
+    Raises `Unfused` if its left side is more than index variables, or if it continues from the target's old value.
     """
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     return _nest(_reduction(statement, _free(box)), _axes(statement), dict(box), bound)
 
 
 def fused_nest(target: str, inside: tuple[str, ...], bound: ranges.Bound) -> Nest:
-    """The statement of a target, with those of the targets named in `inside` in the place of their reads.
+    """The statement of a target, with those of the targets in `inside` inlined where they are read.
 
-    Raises `Unfused` where one of them is not the result of a single statement that writes all of it.
+    Raises `Unfused` if one of them is not the result of a single statement that writes all of it.
     """
     formulas: dict[str, tuple[Formula, _Ranges]] = {}
     for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
@@ -43,7 +43,7 @@ def fused_nest(target: str, inside: tuple[str, ...], bound: ranges.Bound) -> Nes
         formulas[statement.target.name] = formula, dict(box)
     unknown = [name for name in inside if name not in formulas]
     if unknown:
-        raise Unfused(f"{', '.join(unknown)} is no stage of its own")
+        raise Unfused(f"{', '.join(unknown)} is not a separate stage")
     root, box = formulas[target]
     fusion = _Fusion({name: formulas[name] for name in inside}, bound, dict(box))
     reduce = fusion.visit(_reduction(root, _free(box)))
@@ -82,12 +82,12 @@ def _plain(reduce: ir.Reduce, bound: ranges.Bound) -> ir.Reduce:
 def _axes(statement: Formula) -> tuple[IndexVar, ...]:
     axes = tuple(index.bare for index in statement.indices)
     if None in axes or len(set(axes)) < len(axes):
-        raise Unfused(f"{statement.target.name} is written at more than index variables")
+        raise Unfused(f"{statement.target.name} is written at subscripts other than index variables")
     return tuple(axis for axis in axes if axis is not None)
 
 
 def _free(box: Box) -> IndexVar:
-    """An index that no statement has."""
+    """An index that no statement uses."""
     number = 0
     while IndexVar("point", number) in box:
         number += 1
@@ -95,17 +95,17 @@ def _free(box: Box) -> IndexVar:
 
 
 def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
-    """The right side as a reduction: of one point, if it is none."""
+    """The right side as a reduction, over a single point if it is not one."""
     if isinstance(statement, ir.Define):
         if statement.domain.guard is not None:
-            raise Unfused(f"{statement.target.name} keeps what it held where a guard fails")
+            raise Unfused(f"{statement.target.name} keeps its old value where a guard fails")
         value = statement.value
         if isinstance(value, ir.Reduce):
             return value
-        # The maximum of one point is the point, of every type.
+        # The maximum of one point is the point, for every type.
         return ir.Reduce(Reducer.MAX, (point,), (), None, value, None, value.dtype, value.dtype)
     if not statement.restart:
-        raise Unfused(f"{statement.target.name} goes on from what it held")
+        raise Unfused(f"{statement.target.name} continues from its old value")
     reducer, accumulate = statement.reducer, statement.accumulate
     if not isinstance(reducer, Reducer) or reducer.is_ranked:
         raise Unfused(f"{reducer.value} runs in XLA operations")
@@ -116,7 +116,7 @@ def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
 
 @dataclass(eq=False)
 class _Fusion:
-    """Reads of stages become what the stages compute there. `box` grows by the indices of their reductions."""
+    """Inlines stages into their reads. `box` gains the indices of their reductions."""
 
     stages: dict[str, tuple[Formula, _Ranges]]
     bound: ranges.Bound
@@ -151,14 +151,14 @@ class _Fusion:
         if isinstance(formula, ir.Accumulate):
             value = _reduction(formula, self._point)
         elif formula.domain.guard is not None:
-            raise Unfused(f"{name} keeps what it held where a guard fails")
+            raise Unfused(f"{name} keeps its old value where a guard fails")
         value = self._renamed(value, box)
         values = dict(zip(axes, access.indices, strict=True))
         value = transforms.substitute_expr(value, values)
         return self.visit(value if value.dtype == formula.target.dtype else ir.Cast(value, formula.target.dtype))
 
     def _renamed(self, expr: ir.Expr, box: Box) -> ir.Expr:
-        """The expression with new names for the indices of its reductions, and their ranges in the box."""
+        """The expression with fresh names for the indices of its reductions, and their ranges in the box."""
         fresh: dict[IndexVar, IndexVar] = {}
         for node in ir.walk(expr):
             if isinstance(node, ir.Reduce):

@@ -1,4 +1,4 @@
-"""Registered reductions: whole where their space is small, else block by block."""
+"""Registered reductions: as a whole if their space is small, else block by block."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,18 +15,18 @@ from .rules import plan_value
 from .scope import Scope
 from .unsized import open_question, plan_unsized
 
-# A space of at most so many elements may be stored.
+# A space of at most this many elements may be stored.
 SMALL_SPACE: Final = 1 << 20
-# Of a larger one, so many elements are combined at a time.
+# Of a larger space, this many elements are combined at a time.
 LANES: Final = 1 << 12
-# So many are computed at a time where one of them alone costs more than its share.
+# This many are computed at a time if a single one costs more than its share.
 BLOCK: Final = 1 << 18
-# A space so many times as large as arguments and result together is not stored.
+# A space this many times as large as arguments and result together is not stored.
 MOST_GROWTH: Final = 2
 
 
 def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> Node:
-    """The reduction at every point of its free indices; `before` is one more element, in front of the others.
+    """The reduction at every point of its free indices; `before` is one more element before the others.
 
     Its type is that of the monoid's first component. `reduce` may have no indices: then it has one point.
     """
@@ -40,7 +40,7 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
     indices, steps, live = reduce.indices, _Steps(reduce.indices), scope.live
     why = "a registered reduction: halves are combined with each other"
     if scope.points(indices) == 0:
-        # Nothing is read: an empty array may have elements that nothing can compute.
+        # Nothing is read: an empty array may have elements that cannot be computed.
         body, guard, steps = ir.Const(number_beside(body.dtype), body.dtype), ir.Const(False, "bool"), _Steps(())
     elif _is_large(reduce, scope):
         kept = scope.points(ir.free_indices(reduce) - scope.unrolled)
@@ -82,16 +82,16 @@ def _is_large(reduce: ir.Reduce, scope: Scope) -> bool:
 
 
 def _has_inner(reduce: ir.Reduce) -> bool:
-    """Whether an element is a reduction itself: of many at a time it is a product of matrices."""
+    """Whether an element is itself a reduction: many of these at a time are a matrix product."""
     return ir.has_reduction(reduce.body)
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What is computed at a time: `indices`, and loops around them.
+    """What is computed at a time: `indices`, and the loops around them.
 
-    `values` say what old indices are, `ranges` how far the new ones run beside which old one, and `guard` where an old
-    one is in its range. With `lanes` the indices are reduced last.
+    `values` gives the old indices, `ranges` the ranges of the new ones next to which old one, and `guard` keeps an old
+    one in its range. With `lanes` the indices are reduced last.
     """
 
     indices: tuple[IndexVar, ...]
@@ -111,7 +111,7 @@ class _Steps:
 def _in_lanes(indices: tuple[IndexVar, ...], kept: int, scope: Scope) -> _Steps:
     """One element at a time for each point of the free indices, and for lanes of the outermost indices.
 
-    Each lane has a run of its own of the points, so that the order stays.
+    Each lane has a contiguous run of the points, so that the order is kept.
     """
     needed = -(-LANES // max(1, kept))
     lanes, blocks, values = list[IndexVar](), list[Block](), dict[IndexVar, Affine]()
@@ -139,9 +139,10 @@ def _in_lanes(indices: tuple[IndexVar, ...], kept: int, scope: Scope) -> _Steps:
 
 
 def _in_blocks(indices: tuple[IndexVar, ...], kept: int, scope: Scope) -> _Steps:
-    """Many elements at a time, and loops over such blocks: the outermost indices, so that the order stays.
+    """Many elements at a time, and loops over such blocks of the outermost indices, so that the order is kept.
 
-    Reverse mode keeps a state for each block and computes one block again: as many blocks as points in them, or fewer.
+    Reverse mode stores a state per block and recomputes one block at a time: there are at most as many blocks as points
+    per block.
     """
     most = max(1, BLOCK // max(1, kept), isqrt(scope.points(indices)))
     rest, blocks = list(indices), list[Block]()

@@ -1,4 +1,4 @@
-"""In which order to multiply the operands of a sum of products."""
+"""The order in which the operands of a sum of products are multiplied."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from ..symbolic import IndexVar
 from .data.nodes import Axes
 from .scope import Scope
 
-# All orders of so many operands are tried; of more, opt_einsum's greedy order is taken.
+# All orders of this many operands are tried; for more, opt_einsum's greedy order is used.
 MOST_OPERANDS = 5
-# So many orders are compared by their prices, if they have at most so many times the multiplications of the best.
+# This many orders are compared by price, if they have at most this many times the multiplications of the best.
 MOST_ORDERS = 4
 MORE_WORK = 1.25
 
@@ -20,7 +20,7 @@ MORE_WORK = 1.25
 class Pairing:
     """Operands `first` and `second` of the current list are replaced by their product, appended with axes `kept`.
 
-    They are multiplied in this order, which may not be that of the list.
+    They are multiplied in this order, which may differ from that in the list.
     """
 
     first: int
@@ -29,7 +29,9 @@ class Pairing:
 
 
 def pairings(operands: list[Axes], result: Axes, scope: Scope) -> list[list[Pairing]]:
-    """The cheapest orders: those with fewest multiplications, or little more, sorted by what lies between and moves."""
+    """The cheapest orders: those with the fewest multiplications, or few more, sorted by intermediate sizes and
+    transposes.
+    """
     if len(operands) > MOST_OPERANDS:
         return [_greedy(operands, result, scope)]
     found = sorted(_orders(operands, frozenset(result), scope), key=lambda order: order[1])
@@ -50,7 +52,7 @@ def _orders(
             room = scope.points(pairing.kept) if len(rest) > 1 else 0
             moved = _moved(operands[first], pairing, scope) + _moved(operands[second], pairing, scope)
             if rest[:-1] and not {*operands[first], *operands[second]} - {*pairing.kept}:
-                # An outer product is stored only to be read again by a contraction that could read its factors.
+                # An outer product would be stored only to be read by a contraction that could read its factors.
                 moved += room
             for order, (w, r, m) in _orders(rest, result, scope):
                 yield [pairing, *order], (work + w, room + r, moved + m)
@@ -65,13 +67,13 @@ def _paired(
         Pairing(*pair, _yielded(operands[pair[0]], operands[pair[1]], needed))
         for pair in ((first, second), (second, first))
     ]
-    # What is multiplied from the left is read along its minor axis, or copied; else the program's order is as good.
+    # The left operand is read along its minor axis, or copied; otherwise the program's order is as good.
     pairing = min(ways, key=lambda way: (_moved(operands[way.first], way, scope), way.kept != scope.sorted(way.kept)))
     return [*others, pairing.kept], pairing
 
 
 def _yielded(a: Axes, b: Axes, needed: frozenset[IndexVar]) -> Axes:
-    """The axes of a product as `dot_general` yields them: the shared, then the first operand's, then the second's."""
+    """The axes of a product as `dot_general` returns them: the shared, then the first operand's, then the second's."""
     return (
         *(axis for axis in a if axis in b and axis in needed),
         *(axis for axis in a if axis not in b and axis in needed),
@@ -80,7 +82,7 @@ def _yielded(a: Axes, b: Axes, needed: frozenset[IndexVar]) -> Axes:
 
 
 def _moved(axes: Axes, pairing: Pairing, scope: Scope) -> int:
-    """The elements that have to be transposed because the axes summed over are not the last in memory."""
+    """The number of elements transposed because the summed axes are not the last in memory."""
     summed = [axis not in pairing.kept for axis in axes]
     return 0 if summed == sorted(summed) else scope.points(axes)
 

@@ -37,7 +37,7 @@ from .reductions import fixed
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
-    """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
+    """Chooses the operation for each statement, and which repeated reductions are stored."""
     if bound.function.loops:
         limit = preferences.backend.memory
         most = allowance(given_bytes(bound)) if limit is None else limit
@@ -51,7 +51,7 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     while True:
         wide, names = transforms.named_in_common(bound, most, without)
         found = _planned(wide, preferences, known)
-        # What is computed where it is read needs no name.
+        # A value that is computed where it is read needs no name.
         gone = [names[s.target] for s in found.plan.stages if isinstance(s, Unstored) and s.target in names]
         if not gone:
             break
@@ -68,7 +68,7 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
 
 
 def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
-    """The bytes that a value may have to which nobody gave a name."""
+    """The maximum size in bytes of an automatically named value."""
     if preferences.backend.memory is not None:
         return preferences.backend.memory
     return max(SMALL_SPACE, MOST_GROWTH * given_bytes(bound))
@@ -81,23 +81,23 @@ def given_bytes(bound: ranges.Bound) -> int:
 
 
 def _told(stage: Stage, names: Collection[str], orders: Collection[str]) -> Stage:
-    """The stage; of a reduction that the program repeats it says so, and of axes that lie otherwise than written."""
+    """The stage, with a note for a repeated reduction, and for axes with another memory order than written."""
     if not isinstance(stage, Compute):
         return stage
     said = stage.decided
     if stage.target in names:
-        said = (*said, "the program has it more than once, and it is computed once")
+        said = (*said, "it occurs more than once in the program, and is computed once")
     if stage.target in orders:
         said = (
             *said,
-            f"`{stage.target}` is stored with its axes in this order: so it is computed and read faster",
+            f"`{stage.target}` is stored with its axes in this order: it is faster to compute and to read",
         )
     return stage if said == stage.decided else replace(stage, decided=said)
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """The plan of all statements as a whole; of runs of them `in_parts`, where that is cheaper."""
+    """The plan of all statements as a whole, with runs of them `in_parts` where that is cheaper."""
 
     plan: Plan
     steps: Mapping[int, Step]
@@ -109,7 +109,7 @@ class _Planned:
         return in_parts(self.plan, self.steps, self.preferences, self.plan_steps)
 
     def priced(self, orders: transforms.Orders, tensors: Collection[str]) -> float:
-        """The seconds that the statements with these tensors take, each on its own, with axes in other orders."""
+        """The seconds of the statements with these tensors, each on its own, with permuted axes."""
         planner = _Planner(transforms.reordered_bound(self.plan.bound, orders), self.preferences, self.known)
         total = 0.0
         for number, step in self.steps.items():
@@ -156,7 +156,7 @@ def _planned(bound: ranges.Bound, preferences: Preferences, known: "_Known") -> 
 
 
 def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Step], planner: "_Planner") -> Plan:
-    """The plan of these stages: with those as one that make one array, or one pass."""
+    """The plan of these stages, with those joined that form one array or one pass."""
     function, preferences = bound.function, planner.preferences
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
     names = _names(function.parameters), _names(function.returns)
@@ -174,9 +174,10 @@ def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Ste
 
 @dataclass(slots=True)
 class _Known:
-    """Plans of statements by their place in the text and all that they depend on, and the prices of plans by identity.
+    """Plans of statements by their place in the text and everything they depend on, and the prices of plans by
+    identity.
 
-    A plan is kept beside its price, so that no other one gets its identity. The `tables` say what is in which row.
+    A plan is kept with its price, so that its `id` is not reused. `tables` are the row tables.
     """
 
     plans: dict[tuple[object, ...], Compute] = field(default_factory=dict)
@@ -194,20 +195,20 @@ class _Planner:
         self.last: dict[tuple[int, bool], tuple[Step, Compute]] = {}
 
     def price(self, stage: Compute) -> Price:
-        """What a statement of this program costs."""
+        """The cost of a statement of this program."""
         known = self.known.prices.get(id(stage))
         if known is None:
             known = self.known.prices[id(stage)] = stage, price(stage, shapes=self.bound.shapes)
         return known[1]
 
     def together(self, stages: Sequence[Compute]) -> float:
-        """The seconds of several statements, those that share the scores of a softmax as one pass."""
+        """The seconds of several statements; those that share the scores of a softmax count as one pass."""
         initial = [tensor.name for tensor in self.bound.function.initial]
         fused = (stage for stage in fuse(stages, initial, self.preferences) if isinstance(stage, Compute))
         return sum(price(stage, shapes=self.bound.shapes).seconds for stage in fused)
 
     def plan(self, number: int, step: Step, defined: bool) -> Compute:
-        """The statement; its target may have content where it is `defined`."""
+        """The planned statement; if it is `defined`, its target may have content."""
         last = self.last.get((number, defined))
         if last is None or last[0] is not step:
             key = self.key(step, defined)
@@ -217,14 +218,14 @@ class _Planner:
         return last[1]
 
     def key(self, step: Step, defined: bool) -> tuple[object, ...]:
-        """What the plan of a statement depends on, and where it is written: equal statements are two."""
+        """Everything that the plan of a statement depends on, and its place in the text: equal statements differ."""
         statement = step.statement
         names = {statement.target.name, *transforms.reads(statement)}
         places = tuple((name, self.bound.shapes[name], self.bound.origins[name]) for name in sorted(names))
         return statement, statement.span, frozenset(step.box.items()), step.fixed, defined, places
 
     def cheaper(self, step: Step, defined: bool) -> Compute:
-        """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
+        """The statement in its cheapest form: with nested sums merged, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
         step = transforms.windowed(transforms.plain_extrema(step))
@@ -252,12 +253,12 @@ class _Planner:
     ) -> Iterator["_Way"]:
         """One form of a statement as a whole, and with parts of it computed before.
 
-        `shapes` and `lows`, where they begin, are those of the tensors that it reads; the program's, if not given.
+        `shapes` and `lows` (their first elements) are those of the tensors that it reads; by default the program's.
         """
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
         own, solved = self.solved(step, shapes, lows)
         yield self.whole(own, solved, defined, shapes, lows)
-        # No program names a tensor so.
+        # No program uses such names.
         name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
@@ -268,14 +269,14 @@ class _Planner:
                 yield self.way(stage, wide)
 
     def first(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Compute, ...]:
-        """What is computed before a statement: where data choose what it reads, with something before it in turn."""
+        """The computations before a statement: if data chooses what it reads, these may be preceded by others."""
         if not ir.looks_up(step.statement.value) or not isinstance(step.statement, ir.Accumulate):
             return (self.compute(step, step.box, False, shapes, lows),)
         best = min(self.kept(list(self.ways(step, False, shapes, lows))), key=lambda way: way.seconds).stage
         return (*best.before, replace(best, before=()))
 
     def kept(self, found: list["_Way"]) -> list["_Way"]:
-        """The ways that the memory contract has room for; where none is left, those that store least before."""
+        """The ways within the memory contract; if there are none, those that store the least before."""
         if len(found) == 1:
             return found
         most = self.preferences.backend.memory
@@ -286,22 +287,22 @@ class _Planner:
     def whole(
         self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
     ) -> "_Way":
-        """The statement in one piece; `solved` says which of its indices became data."""
+        """The statement in one piece; `solved` are its indices that became data."""
         found = self.compute(step, step.box, defined, shapes, lows)
         return self.way(replace(found, decided=(*solved, *found.decided)) if solved else found, shapes)
 
     def way(self, stage: Compute, shapes: transforms.Shapes) -> "_Way":
-        """The statement planned so; `shapes` are those of what it reads."""
+        """The statement planned this way; `shapes` are those of its operands."""
         known = shapes is self.bound.shapes
         return _Way(stage, lambda: self.price(stage) if known else price(stage, shapes=shapes))
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
-        """Forms for finite values, where these cost much less than `otherwise`.
+        """Forms for finite values, if these cost much less than `otherwise`.
 
-        They have guards for factors that may be zero, and leave out what minus infinity is added to.
+        They have guards for factors that may be zero, and omit exponentials of minus infinity.
         """
         if any(isinstance(node, ir.Foreign) for node in ir.nodes_of(step.statement)):
-            # A Python function may use values that JAX traces: no operand of one of two ways.
+            # A Python function may close over values that JAX traces: it cannot be an operand of one of two ways.
             return
         yield from self.in_order(step, defined, otherwise)
         for form in (transforms.without_truths(step.statement), transforms.without_lows(step.statement)):
@@ -309,7 +310,7 @@ class _Planner:
                 counted = replace(step, statement=form.statement)
                 yield from self.on_condition(counted, form.finite, defined, otherwise)
         if (expanded := transforms.multiplied_out(step)) is not None:
-            why = f"`{step.statement.target.name}` is multiplied out: no sum is over all of its indices at a time"
+            why = f"`{step.statement.target.name}` is multiplied out: no sum runs over all of its indices at once"
             for way in self.on_condition(*expanded, defined, otherwise):
                 stage = replace(way.stage, decided=(why, *way.stage.decided))
                 yield _Way(stage, partial(_known, way.price))
@@ -317,7 +318,7 @@ class _Planner:
     def on_condition(
         self, step: Step, finite: tuple[ir.Expr, ...], defined: bool, otherwise: "_Way"
     ) -> Iterator["_Way"]:
-        """A form for finite values, with the tests of them."""
+        """A form for finite values, with the tests for them."""
         checks = [self.test(test) for test in tests(step, finite, self.bound.shapes, self.bound.origins)]
         tested = sum((check.price for check in checks), NOTHING)
         rare = as_rare(otherwise.stage)
@@ -335,7 +336,7 @@ class _Planner:
                 yield _Way(replace(way.stage, proviso=proviso if checks else None), partial(_known, both))
 
     def in_order(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
-        """A form for pointers that do not decrease, which cut an axis into rows."""
+        """A form for non-decreasing pointers, which divide an axis into rows."""
         bound = self.bound
         found = transforms.by_rows(step, bound.shapes, bound.origins, self.known.tables)
         if found is None:
@@ -344,14 +345,14 @@ class _Planner:
         proviso = Proviso(tuple(tests), as_rare(otherwise.stage), found.pointers, of_order=True)
         form = replace(step, statement=found.statement)
         if not is_risky(found.statement.value):
-            # What has no row has no place. It must not be computed where a derivative could be no number.
+            # A position without a row has no place. It must not be computed where a derivative could be NaN.
             form = _placed(form, bound.shapes, bound.origins)
         for way in self.ways(form, defined):
             if way.seconds < otherwise.seconds:
                 yield _Way(replace(way.stage, proviso=proviso), partial(_known, way.price))
 
     def test(self, step: Step) -> "_Way":
-        """A statement whose result is one number that no other statement reads."""
+        """A statement whose result is a single number that no other statement reads."""
         name = step.statement.target.name
         shapes, origins = {**self.bound.shapes, name: ()}, {**self.bound.origins, name: ()}
         return self.way(self.compute(step, step.box, False, shapes, origins), shapes)
@@ -367,7 +368,7 @@ class _Planner:
         found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:
             return found
-        why = f"`{found.target}` cancels in every result: no derivative passes it"
+        why = f"`{found.target}` cancels in every result: no derivative passes through it"
         return replace(found, value=fixed(found.value), decided=(*found.decided, why))
 
 
@@ -388,19 +389,19 @@ class _Way:
 
     @property
     def before(self) -> int:
-        """The bytes of what is computed before."""
+        """The bytes of the arrays computed before."""
         return sum(prod(part.shape) * ir.types.width(part.dtype) for part in self.stage.before)
 
 
 def _placed(step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> Step:
-    """The statement without the conditions that hold wherever a point has a place in the target."""
+    """The statement without the conditions that hold wherever a point has a position in the target."""
     name = step.statement.target.name
     found = transforms.placed(step.statement, shapes[name], lows[name])
     return step if found is step.statement else replace(step, statement=found)
 
 
 def _lows(first: Step, second: Step) -> tuple[int, ...]:
-    """The first element of what is computed before: where the second step reads it, or the first one writes it."""
+    """The first element of the array computed before: where the second step reads it, or the first one writes it."""
     target = first.statement.target.name
     read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == target)
     pairs = zip(read.indices, first.statement.indices, strict=True)
@@ -409,10 +410,9 @@ def _lows(first: Step, second: Step) -> tuple[int, ...]:
 
 
 def _widened(step: Step, planner: _Planner) -> Compute | None:
-    """A statement that writes a box, computed along the whole axes of its target; None where that is not as safe.
+    """A statement that writes a box, computed along the whole axes of its target; None if that is not as safe.
 
-    It is where every read stays inside its tensor, and no derivative depends on the data: what lies beside the box may
-    be infinite.
+    It is if every read is in bounds, and no derivative depends on the data: values outside the box may be infinite.
     """
     statement, bound = step.statement, planner.bound
     name = statement.target.name

@@ -1,4 +1,4 @@
-"""Plans as text."""
+"""Prints plans as text."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -58,7 +58,7 @@ from .data.views import describe_view
 
 
 def show_plan(plan: Plan) -> str:
-    """The stages in order, each computation as an indented tree; what occurs again is printed once, with a name."""
+    """The stages in order, each computation as an indented tree; repeated ones are printed once, with a name."""
     lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
     repeats = Repeats.of(_computed(stage for _, stage in plan.units()))
     for number, stage in plan.units():
@@ -96,7 +96,7 @@ def show_plan(plan: Plan) -> str:
 def describe_steps(steps: Steps, elsewhere: Elsewhere | None = None) -> str:
     """``99 steps down along t``, and how a GPU runs them."""
     along = str(steps.index)
-    # The number of a diagonal is a formula of the indices of two loops.
+    # The number of a diagonal is a formula in the indices of two loops.
     along = along if along.isidentifier() else f"the diagonals {along}"
     said = f"{steps.count} steps {'down ' * steps.backwards}along {along}"
     if elsewhere is not None:
@@ -109,7 +109,7 @@ def describe_steps(steps: Steps, elsewhere: Elsewhere | None = None) -> str:
 
 
 def _computed(stages: Iterable[ScheduledStage | Parts]) -> Iterator[Node | str]:
-    """The computations of a plan's text in order, each before the name of the tensor that it is written to."""
+    """The computations of a plan's text in order, each before the name of its target."""
     for stage in stages:
         match stage:
             case Compute():
@@ -173,7 +173,7 @@ def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
 
 
 def show_node(node: Node) -> list[str]:
-    """The computation as a tree, one node a line; what occurs again is printed once, with a name."""
+    """The computation as a tree, one node per line; repeated ones are printed once, with a name."""
     return _show_node(node, Repeats.of([node]))
 
 
@@ -295,13 +295,13 @@ def _dimension(dimension: Strip | Lookup) -> str:
 
 
 def operations_of(stage: Compute) -> str:
-    """What a statement does, in a few words."""
+    """The operations of a statement, in a few words."""
     own = operation_of(stage)
     return own if not stage.before else f"{', '.join(map(operation_of, stage.before))}, then {own}"
 
 
 def operation_of(stage: Compute) -> str:
-    """The operation that computes a statement's values, and the one that sends them to places of their own."""
+    """The operation that computes a statement's values, and the one that scatters them."""
     own, scatter = name_of(stage.value), stage.store.scatter
     if scatter is None:
         return own
@@ -351,7 +351,7 @@ def name_of(node: Node) -> str:
 
 
 def _main(node: Node) -> Node:
-    """The heaviest kind of operation in the computation."""
+    """The heaviest operation in the computation."""
     best = node
     pending, seen = [node], set[int]()
     while pending:
@@ -367,7 +367,7 @@ def _main(node: Node) -> Node:
 
 
 def _weight(node: Node) -> int:
-    """How much a kind of operation says of a computation."""
+    """The significance of a kind of operation within a computation."""
     return _WEIGHT.get(type(node), 0) + (isinstance(node, LoopNest) and not node.is_alone)
 
 
@@ -397,7 +397,7 @@ def _shifts(node: Node) -> bool:
 
 
 def facts_of(stage: Compute) -> tuple[str, ...]:
-    """What is known of subscripts and guards that the computation rests on."""
+    """The facts about subscripts and guards that the computation relies on."""
     reasons = list(stage.decided)
     pending: list[Node] = [stage.value]
     seen = set[int]()
@@ -413,7 +413,7 @@ def facts_of(stage: Compute) -> tuple[str, ...]:
 
 
 def reason_of(node: Node) -> str:
-    """Why this operation, and why not a better one."""
+    """Why this operation was chosen, and not a better one."""
     main = _main(node)
     if main.why:
         return main.why
@@ -432,5 +432,5 @@ def reason_of(node: Node) -> str:
             return "XLA fuses it into one loop"
 
 
-# A plan prints as this text; plans are data, and know nothing of it.
+# A plan prints as this text; plans themselves are only data.
 Plan.__str__ = lambda self: show_plan(self)

@@ -15,17 +15,17 @@ from .data.nodes import Apply, CallBuiltin, below
 from .data.stages import Call, Compute, Elsewhere, Parts, Plan
 from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
 
-# Where a trip of a loop starts kernels anew. On a CPU a step costs no more than its operations, and one after the other
-# is always fewer of them.
+# Platforms where each trip of a loop launches kernels. On a CPU a step costs only its operations, and sequential steps
+# always need fewer.
 LAUNCHING: Final = ("cuda", "rocm")
 
 MAPS: Final = 4
-# To compute a step again may take so many times as long as to move the bytes that it would store: a stacked operand is
-# guarded, copied and read beside that. A logarithm of exponentials takes 17 times as long and was measured to be worth
-# it; a product of a matrix and a vector, 40 times, was not measured.
+# Recomputing a step may take this many times as long as moving the bytes that would be stored: in addition, a stacked
+# operand is guarded, copied and read. A logsumexp takes 17 times as long and was measured to be worth it; a
+# matrix-vector product, 40 times, was not measured.
 AGAIN: Final = 20
 
-# Of a run of statements without loops, or of one step of a loop.
+# Plans a run of statements without loops, or one step of a loop.
 MakePlan = Callable[[ranges.Bound, transforms.OneStep | None], Plan]
 # Of a loop that one stage runs step by step: several of its steps as one, where that is better.
 Together = Callable[[transforms.OneStep, Call], transforms.OneStep | None]
@@ -101,9 +101,9 @@ def _with_joined(
 def _held(
     segments: list[transforms.Segment], steps: Mapping[int, transforms.OneStep]
 ) -> dict[int, dict[str, tuple[int, int]]]:
-    """For each loop the tensors of which only some rows are stored before it: those that statements before it write.
+    """For each loop the tensors of which only some rows are stored before it: those written by statements before it.
 
-    The segments with these statements become such as store no others.
+    Segments with these statements are changed to store only those rows.
     """
     found: dict[int, dict[str, tuple[int, int]]] = {number: {} for number in steps}
     for number, step in steps.items():
@@ -124,7 +124,7 @@ def _held(
 
 
 def _touched(segment: transforms.Segment) -> set[str]:
-    """The tensors that a segment needs, or leaves."""
+    """The tensors that a segment needs or produces."""
     return {tensor.name for tensor in (*segment.arguments, *segment.results)}
 
 
@@ -169,13 +169,13 @@ def _loop(
 def _in_other_ways(
     segment: transforms.Segment, step: transforms.OneStep, stage: Call, plan: MakePlan, most: int
 ) -> Call:
-    """The stage of a loop with what its derivative does instead, and platforms that compute many steps at once."""
+    """The stage of a loop with alternatives: for its derivative, and for platforms that run many steps at once."""
     steps, inner = stage.steps, stage.plan
     assert steps is not None
     stored = _stored(inner)
     steps = replace(steps, at_once=_at_once(step, stored, most, GPU, plan))
     steps = replace(steps, again=_again(steps, inner, stored, most))
-    # Each step of a loop inside would add to the cotangent of a whole tensor.
+    # Each step of an inner loop would add to the cotangent of a whole tensor.
     loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
     is_costly = any(each.dimension is None and each.shape for loop in loops for each in loop.kept)
     program = transforms.as_program(segment) if is_costly else None
@@ -185,7 +185,7 @@ def _in_other_ways(
 def plan_unsized_loop(
     bound: ranges.Bound, loop: ir.Loop, defined: Collection[str], number: Callable[[Size], int]
 ) -> tuple[ranges.Bound, Steps]:
-    """One step of a loop as a program, and its steps, where sizes are symbols; `number` says what a size is."""
+    """One step of a loop as a program, and its steps, with symbolic sizes; `number` gives the value of a size."""
 
     def of(size: int | Size) -> int:
         return number(Size.of(size))
@@ -220,7 +220,7 @@ def plan_unsized_loop(
 
 
 def _begun(before: list[transforms.Segment], segment: transforms.Segment) -> dict[str, transforms.Written]:
-    """The statements that write a tensor before a loop goes on with it, where one run has them all."""
+    """The statements that write a tensor before a loop updates it, if a single run contains all of them."""
     parameters = {tensor.name for tensor in segment.bound.function.parameters}
     found: dict[str, transforms.Written] = {}
     for name in [tensor.name for tensor in segment.arguments if tensor.name not in parameters]:
@@ -240,7 +240,7 @@ def _by_diagonals(
     plan: MakePlan,
     most: int,
 ) -> Call:
-    """The stage of a loop; of two nested ones, by diagonals where that is cheaper, or only on GPUs."""
+    """The stage of a loop; two nested ones by diagonals where that is cheaper, possibly only on GPUs."""
     dimensions = {row.tensor.name: row.dimension for row in step.rows}
     rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
     found = transforms.wavefront(segment, rows, begun)
@@ -257,9 +257,9 @@ def _by_diagonals(
 
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine, plan: MakePlan) -> AtOnce | None:
-    """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
+    """The number of steps of a loop to run at once within `most` bytes, if that is faster on the machine."""
     order = transforms.joining_steps(step)
-    # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
+    # Besides a step's stored values there are the two numbers of each map, and those of the combined maps.
     each, count = MAPS * stored, len(step.values)
     if order is None or not each or not count:
         return None
@@ -280,10 +280,10 @@ def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine,
 
 
 def _again(steps: Steps, inner: Plan, stored: int, most: int) -> Literal["in place", "by factors"] | None:
-    """How a derivative computes steps again, of the rows before, rather than store what it needs of them; if it does.
+    """How a derivative recomputes steps from the rows before, instead of storing their values; None if it does not.
 
-    Where rows are all that a step is given of others, and where it is cheap beside what it would store, or where only
-    chunks of steps could be `stored`, which are computed again as well.
+    It does if rows are all that a step receives from others, and recomputing is cheap compared to storing, or if only
+    chunks of steps could be `stored`, which are recomputed as well.
     """
     rows = sum(prod(kept.shape) * ir.types.width(kept.dtype) for kept in steps.kept if not kept.stays)
     if rows > most or any(kept.dimension is None for kept in steps.kept):
@@ -295,7 +295,7 @@ def _again(steps: Steps, inner: Plan, stored: int, most: int) -> Literal["in pla
 
 
 def _are_numbers(steps: Steps) -> bool:
-    """Whether each step writes rows of one element, and is given rows."""
+    """Whether each step writes rows of a single element, and receives rows."""
     for _, taken in steps.inputs:
         if isinstance(taken, Window):
             moving = [d for d, (weight, _) in enumerate(taken.begins) if weight]
@@ -305,7 +305,7 @@ def _are_numbers(steps: Steps) -> bool:
 
 
 def _is_tame(step: transforms.OneStep) -> bool:
-    """Whether a step adds up products of rows that earlier ones wrote, numbers, and at most one other operand each."""
+    """Whether a step adds up products of rows from earlier steps, constants, and at most one other operand each."""
     for statement in step.bound.function.statements:
         if not isinstance(statement, ir.Define) or statement.domain.guard is not None:
             return False
@@ -328,7 +328,7 @@ def _is_tame(step: transforms.OneStep) -> bool:
 
 
 def _stored(plan: Plan) -> int:
-    """The bytes that the derivative of a step needs of it, at most: results, and values computed one by one."""
+    """An upper bound on the bytes that the derivative of a step needs: results, and values computed one by one."""
     total = 0
     for stage in plan.stages:
         match stage:
@@ -347,9 +347,9 @@ def _stored(plan: Plan) -> int:
 
 
 def _chunk(count: int, stored: int, carried: int) -> int:
-    """So many steps that those of a chunk and what all chunks begin with are stored in the least memory.
+    """The number of steps per chunk that minimises the memory for one chunk's steps and all chunks' initial states.
 
-    A divisor, if there is one near.
+    A divisor, if there is one nearby.
     """
     best = max(1, isqrt(count * carried // max(1, stored)))
     near = [size for size in range(max(1, best // 2), min(count, 2 * best) + 1) if count % size == 0]
@@ -357,7 +357,7 @@ def _chunk(count: int, stored: int, carried: int) -> int:
 
 
 def _carried(kept: Iterable[Kept]) -> int:
-    """The bytes that a step hands on."""
+    """The bytes that a step passes on."""
     return sum(prod(_handed_on(each)) * ir.types.width(each.dtype) for each in kept)
 
 

@@ -64,7 +64,7 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     if isinstance(reduce.reducer, ir.Monoid):
         return scope.cast(cheapest((*running(reduce, scope), plan_monoid(reduce, scope)), scope), reduce.dtype)
     if reduce.reducer.gives_position:
-        # No derivative tells them apart.
+        # No derivative distinguishes them.
         reduce = as_extremum(reduce)
     if scope.points(indices) == 0:
         return fill(reduce.reducer.empty(reduce.dtype), reduce.dtype)
@@ -73,7 +73,7 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
         return fixed(node) if reduce.fixed else node
     node = _plan(reduce, indices, scope)
     if reduce.reducer.inject is not None or reduce.reducer.gives_position or reduce.reducer.is_ranked:
-        # Folds have become nests where they are planned; of a sum each product is one of its own.
+        # Folds have become nests where they were planned; each product of a sum is planned separately.
         node = within_contract(node, replace(reduce, dtype=node.dtype), scope)
     if reduce.fixed:
         node = fixed(node)
@@ -81,7 +81,7 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def fixed(node: Node) -> Node:
-    """The values without a derivative; a pass that takes up a nest keeps that."""
+    """The values without a derivative; a pass that absorbs a nest keeps this."""
     match node:
         case LoopNest(nest=nest):
             node = node.changed(group=replace(nest, reduce=replace(nest.reduce, fixed=True)))
@@ -92,7 +92,7 @@ def fixed(node: Node) -> Node:
     return Apply("stop", (node,), dtype=node.dtype, axes=node.axes)
 
 
-# A selection beats a sort where it takes at most one of so many.
+# A selection is faster than a sort if it takes at most this share.
 FEW: Final = 8
 
 
@@ -133,13 +133,13 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
 
 
 def _first(rank: Affine, count: int, scope: Scope) -> int | None:
-    """So many of the first of `count` numbers as ranks ask for, where they are few."""
+    """The number of first values that ranks ask for, if it is small compared to `count`."""
     ends = scope.facts.values(rank)
     return ends[1] + 1 if ends is not None and ends[0] >= 0 and FEW * (ends[1] + 1) <= count else None
 
 
 def _as_slices(node: Unroll, reduce: ir.Reduce, scope: Scope) -> Unroll:
-    """The order statistic of windows with the derivative of a loop, which finds the place of what it takes."""
+    """The order statistic of windows with the derivative of a loop, which finds the position of the selected value."""
     if scope.nests is None or not ir.types.is_float(node.dtype):
         return node
     return replace(node, derivative=loop.of_slices(node, reduce, scope))
@@ -152,7 +152,7 @@ def _extents(indices: tuple[IndexVar, ...], scope: Scope) -> tuple[int, ...]:
 def _candidates(
     reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, dtype: str, scope: Scope
 ) -> tuple[Node, Node | None]:
-    """The values in this type, the last in order where they do not take part, and which do (None: all)."""
+    """The values in this type, masked ones replaced by the last in order, and the mask (None: all are active)."""
     extremum = reducer.variant(is_ranked=False, gives_position=False)
     body = body if body.dtype == dtype else ir.Cast(body, dtype)
     operand = plan_value(masked(guard, body, extremum.empty(dtype)), scope)
@@ -160,7 +160,7 @@ def _candidates(
 
 
 def _mean(indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope) -> Node:
-    """The sum by the number of points; NaN where there is none, in which no derivative takes part."""
+    """The sum divided by the number of points; NaN if there are none, which no derivative uses."""
     total = plan_sum(indices, body, guard, accumulate, scope)
     if guard is None:
         return scope.scaled("/", (total, fill(float(scope.points(indices)), accumulate)), accumulate)
@@ -174,7 +174,7 @@ def _mean(indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, a
 def _logsumexp(
     indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope
 ) -> Node:
-    """``log sum exp`` about the largest exponent, which passes no derivative; minus infinity where there is none."""
+    """``log sum exp`` relative to the largest exponent, which passes no derivative; minus infinity if there is none."""
     largest = plan_fold(Reducer.MAX, indices, body, guard, accumulate, scope)
     finite = _call("isfinite", largest, "bool", scope)
     shift = scope.apply(
@@ -186,7 +186,7 @@ def _logsumexp(
     repeats = scope.points(index for index in indices if index not in exponent.axes)
     if repeats != 1:
         total = scope.apply("*", (total, fill(float(repeats), accumulate)), accumulate)
-    # The logarithm of zero must not meet a derivative.
+    # The derivative must not reach the logarithm of zero.
     nothing = scope.apply("==", (total, fill(0.0, accumulate)), "bool")
     safe = scope.apply("where", (nothing, fill(1.0, accumulate), total), accumulate)
     result = scope.apply("+", (_call("log", safe, accumulate, scope), shift), accumulate)

@@ -1,6 +1,7 @@
-"""How a group of reductions runs: all that is decided once the primitive is lowered, batched or differentiated.
+"""How a group of reductions runs: the decisions made when the primitive is lowered, batched or differentiated.
 
-This is the one door through which `lowering` asks for plans: a plan has nests, and JAX's transformations make others.
+This is the only entry point through which `lowering` asks for plans: a plan has nests, and JAX's transformations create
+others.
 """
 
 import functools
@@ -47,7 +48,7 @@ def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, plat
         other = replace(group, sums=tuple(map(with_inner_sums, group.sums))) if isinstance(group, KernelSums) else None
         return Pallas(interpret=False, otherwise=plain, other=other) if wins else plain
     loops = plan_cpu(group, form, backend.memory)
-    # A Pallas kernel that someone forces is interpreted.
+    # A Pallas kernel that was requested explicitly is interpreted.
     return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" and group.operands else loops
 
 
@@ -55,7 +56,7 @@ def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, plat
 def plan_adjoint(function: ir.Function, most: int) -> Plan | None:
     """The cotangents of all float parameters of a program with numbers for sizes.
 
-    None where the program has no adjoint, or one that stores more than `most` bytes.
+    None if the program has no adjoint, or one that stores more than `most` bytes.
     """
     try:
         adjoint = adjoint_program(function)
@@ -70,12 +71,12 @@ def plan_adjoint(function: ir.Function, most: int) -> Plan | None:
 
 @functools.lru_cache(maxsize=1024)
 def plan_plainly(group: Group) -> OneByOne:
-    """The results as operations that XLA fuses where it can, which may store what a loop would not."""
+    """The results as operations that XLA can fuse, which may store intermediate arrays that a loop would not."""
     return OneByOne(tuple([Alone(plan_alone(nest.computed), nest.axes, nest.shape) for nest in group.results]))
 
 
 def plan_apart(group: Group) -> OneByOne:
-    """The results as nests, of which each knows what is best on its device."""
+    """The results as separate nests, each planned for its device."""
     return OneByOne(tuple(map(choose, group.results)), behind=isinstance(group, KernelSums))
 
 
@@ -101,10 +102,10 @@ def plan_cpu(group: Group, form: LoopSchedule | Blocks, memory: int | None) -> A
 def batched_group(
     group: Group, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
 ) -> tuple[Group, LoopSchedule | Blocks | None, tuple[bool, ...]]:
-    """The group for every element of a new axis of extent `size`, which the operands that are `varying` have in front.
+    """The group batched over a new axis of extent `size`, which the `varying` operands have first.
 
-    And how its loops run within `memory` bytes (None: each reduction by itself), and which results have the axis in
-    front.
+    Also how its loops run within `memory` bytes (None: each reduction on its own), and which results have the axis
+    first.
     """
     match group, form:
         case Nest(), LoopSchedule():
@@ -129,7 +130,7 @@ def _pieces(nest: Nest, form: LoopSchedule, memory: int | None, results: int) ->
 
 
 def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
-    """The loop of a nest; of a place up to three `results`: itself, the value, and how many points have it."""
+    """The loop of a nest; for a position up to three `results`: itself, the value, and how many points have it."""
     reduce = nest.reduce
     dtypes = (reduce.dtype, reduce.body.dtype, "int32")[:results]
     lo, hi = nest.ranges[form.loop]

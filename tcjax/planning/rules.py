@@ -1,7 +1,7 @@
-"""How an expression becomes a computation: a rule for each kind, which the module that plans this kind adds.
+"""How an expression becomes a computation: a rule for each kind, registered by the module that plans it.
 
-Expressions hold reductions, and operations compute reductions of expressions: with the rules in a table, neither
-module needs the other.
+Expressions contain reductions, and operations compute reductions of expressions: with a table of rules, neither module
+imports the other.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _RULES: Final[dict[type, Callable[[Any, Scope], Node]]] = {}
 
 
 def rule(*kinds: type) -> Callable[[_Rule], _Rule]:
-    """The function that it decorates plans what is of these kinds."""
+    """A decorator: the function plans expressions of these kinds."""
 
     def add(function: _Rule) -> _Rule:
         _RULES.update(dict.fromkeys(kinds, function))
@@ -32,5 +32,5 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
 
 
 def by_rule(what: object, scope: Scope) -> Node:
-    """What is planned by the rule for its kind: an expression, or the `Reduction` that operations see."""
+    """The computation by the rule for its kind: for an expression, or the `Reduction` that operations see."""
     return _RULES[type(what)](what, scope)

@@ -1,4 +1,4 @@
-"""What the planner knows while it looks at one statement."""
+"""The planner's knowledge while it plans one statement."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -15,15 +15,15 @@ from .data.preferences import Preferences
 from .data.price import Price
 from .data.views import Viewed
 
-# Binary digits of the mantissa of the types in which constants are put together, and exponents that are far from ends.
+# Mantissa bits of the types in which constants are combined, and exponents far from the limits.
 _DIGITS: Final = {"float32": 24, "float64": 53}
 _EXPONENTS: Final = 120
 
-# The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
+# The logical index of the first element in each dimension: for a tensor computed piece by piece in a loop, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
 # A reduction, the steps that it depends on, and whether it is inside of terms.
 Planned = tuple[ir.Reduce, frozenset[IndexVar], bool]
-# So large is a size, in the weighing of one order against another, of which nothing is known.
+# The assumed value of an unknown size when orders are compared.
 TYPICAL: Final = 1 << 10
 
 
@@ -47,8 +47,8 @@ class Scope:
     whether it counts or not. What was chosen by price has its rival among the `rivals`, by the identity of its node,
     and `planned` has the reductions that were planned before, with their scopes.
 
-    Where sizes are symbols, the box has sizes, and `sizes` says what each is: what takes the place of a number in
-    nodes, can be computed with, but not always compared (None: sizes are numbers).
+    With symbolic sizes, the box contains sizes, and `sizes` gives the value of each, which replaces numbers in nodes:
+    it can be computed with, but not always compared (None: sizes are numbers).
     """
 
     box: Box
@@ -72,7 +72,7 @@ class Scope:
             object.__setattr__(self, "facts", Facts.over(self.box))
 
     def number(self, size: Size | int) -> int:
-        """What a size is."""
+        """The value of a size."""
         if self.sizes is not None:
             return self.sizes(Size.of(size))
         number = size if isinstance(size, int) else size.constant
@@ -84,7 +84,7 @@ class Scope:
         return max(0, hi - lo) if self.sizes is None else self.number(hi - lo)
 
     def points(self, indices: Iterable[IndexVar]) -> int:
-        """How many points the box of these indices has; a guess where sizes are symbols."""
+        """The number of points in the box of these indices; an estimate if sizes are symbolic."""
         count = 1
         for index in indices:
             extent = self.extent(index)
@@ -96,11 +96,11 @@ class Scope:
         return tuple(sorted(set(indices), key=lambda index: (self.order.get(index, len(self.order)), str(index))))
 
     def bounds(self, affine: Affine) -> tuple[int, int] | None:
-        """The least and the greatest value of a subscript over the box; None when data or symbols decide it."""
+        """The least and the greatest value of a subscript over the box; None if it depends on data or symbols."""
         return self.facts.values(affine) if self.sizes is None else None
 
     def is_like(self, other: "Scope") -> bool:
-        """Whether the same is known in another scope, its steps apart."""
+        """Whether another scope contains the same knowledge, apart from its steps."""
         return (
             self.box is other.box
             and self.facts is other.facts
@@ -120,7 +120,7 @@ class Scope:
         return self if len(inside) == len(self.unrolled) else replace(self, unrolled=inside)
 
     def where(self, live: Node, condition: ir.Expr) -> "Scope":
-        """The scope of an expression that counts only where `live` holds, which is the condition."""
+        """The scope of an expression that is used only where `live` holds, which is the condition."""
         both = live if self.live is None else self.apply("&&", (self.live, live), "bool")
         return replace(self, live=both, counts=self.counts.union(ir.conjuncts(condition)))
 
@@ -135,7 +135,7 @@ class Scope:
         return Apply(operator, arguments, dtype=dtype, axes=axes)
 
     def scaled(self, operator: str, arguments: tuple[Node, Node], dtype: str) -> Node:
-        """``*`` or ``/``; constants that scale one after the other are one, or none, where that is exact."""
+        """``*`` or ``/``; consecutive scalings by constants are merged, or dropped, if that is exact."""
         node = self.apply(operator, arguments, dtype)
         outer = scale_of(node)
         inner = None if outer is None else scale_of(outer[1])
@@ -157,7 +157,7 @@ def fill(value: bool | int | float | complex, dtype: str) -> Fill:
 
 
 def scale_of(node: Node) -> tuple[Fraction, Node] | None:
-    """The constant that a product or a quotient of floats scales by, and what it scales, which is of the same type."""
+    """The constant that scales a product or a quotient of floats, and the scaled value, which has the same type."""
     match node:
         case Apply("*", (first, second)) if node.dtype in _DIGITS:
             pairs = ((first, second), (second, first))
@@ -194,16 +194,16 @@ def _is_exact(number: Fraction, dtype: str) -> bool:
 
 
 def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
-    """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
+    """The body where the guard holds, elsewhere the neutral element in the type `accumulate`."""
     nothing = reducer.empty(body.dtype)
     if guard is not None and nothing != reducer.empty(accumulate):
-        # The least number of one type of integers is none of another one.
+        # The smallest number of one integer type is not the smallest of another.
         body, nothing = ir.Cast(body, accumulate), reducer.empty(accumulate)
     return masked(guard, body, nothing)
 
 
 def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, steps: Iterable[IndexVar] = ()) -> Scope:
-    """The scope of what reads these operands: axes lie in this order, and those of `steps` in the box are steps."""
+    """The scope of a reader of these operands: axes have this order, and those of `steps` in the box are steps."""
     operands = tuple(operands)
     unrolled = frozenset(step for step in steps if step in box)
     return Scope(

@@ -1,4 +1,4 @@
-"""Sums, taken apart into sums of products: convolutions, contractions, unrolled windows, or a fold."""
+"""Splits sums into sums of products: convolutions, contractions, unrolled windows, or a fold."""
 
 from cmath import isfinite
 from dataclasses import replace
@@ -20,7 +20,7 @@ from .values import is_scale
 def plan_sum(
     indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope
 ) -> Node:
-    """A sum, taken apart into sums of products where that saves work."""
+    """A sum, split into sums of products if that saves work."""
     if accumulate == "bool":
         count = plan_sum(indices, ir.Cast(body, "int32"), guard, "int32", scope)
         odd = scope.apply("&", (count, fill(1, "int32")), "int32")
@@ -45,13 +45,14 @@ def plan_sum(
         together = scope.is_term or any(product.negative for product in products)
         return whole() if together else cheapest((whole(), parts()), scope)
     if _is_heavy(products, frozenset(indices), scope):
-        # Several nests would each compute anew what the products share; one keeps the digits of differences too.
+        # Several nests would each recompute what the products share; a single one also keeps the precision of
+        # differences.
         return cheapest((whole(), parts()), scope)
     return parts()
 
 
 def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: str, scope: Scope) -> Node:
-    """The sum of products, each of which is summed on its own."""
+    """The sum of products, each summed separately."""
     total: Node | None = None
     for product in products:
         node = _plan_product(indices, product, accumulate, scope)
@@ -77,12 +78,12 @@ def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scop
 
 
 def _parts(product: Product) -> tuple[ir.Expr, ...]:
-    """The factors of a product, and what decides where it counts."""
+    """The factors of a product, and the conditions of its mask."""
     return product.factors if product.mask is None else (*product.factors, product.mask)
 
 
 def _is_heavy(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
-    """Whether functions or reductions are computed for points of the reduction and of the result together."""
+    """Whether functions or reductions are computed for points of the reduction and the result together."""
     if scope.nests is None:
         return False
     for product in products:
@@ -94,7 +95,7 @@ def _is_heavy(products: list[Product], reduced: frozenset[IndexVar], scope: Scop
 
 
 def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: str, scope: Scope) -> Node:
-    """``sum over indices of factors where mask``: what does not change with the indices comes out in front."""
+    """``sum over indices of factors where mask``, with loop-invariant factors moved out."""
     reduced = frozenset(indices)
     inside = [factor for factor in product.factors if depends(factor, reduced)]
     outside = [factor for factor in product.factors if not depends(factor, reduced)]
@@ -123,7 +124,7 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     if exact or not outside:
         node = _times(node, outside, accumulate, scope)
         return scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
-    # Neither the sum nor what stands in front may be infinite where the other one's cotangent is zero.
+    # Neither the sum nor its factor may be infinite where the other one's cotangent is zero.
     node = scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
     return _times(node, outside, accumulate, scope, (live, condition))
 
@@ -136,7 +137,7 @@ def _is_finite(factor: ir.Expr) -> bool:
 def _times(
     node: Node, factors: list[ir.Expr], accumulate: str, scope: Scope, where: tuple[Node, ir.Expr] | None = None
 ) -> Node:
-    """The node times the factors, which are 1 except `where` it counts: the condition's value, and the condition."""
+    """The node times the factors, which are 1 outside `where`, given as the condition's value and the condition."""
     for factor in factors:
         divisor = ir.divisor_of(factor)
         operator, factor = ("*", factor) if divisor is None else ("/", divisor)

@@ -1,4 +1,4 @@
-"""From a schedule's loop nests to stages: which loops run one after the other, and what each tile computes."""
+"""Turns a schedule's loop nests into stages: which loops are sequential, and what each tile computes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,10 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def tile(plan: Plan, nest: Nest, backend: Backend = DEFAULT.backend) -> Plan:
-    """The plan with its stages arranged as the loop nests say; on a GPU as Pallas kernels if the `backend` asks for it.
+    """The plan with its stages arranged as in the loop nests; on a GPU as Pallas kernels if the `backend` asks for it.
 
-    A statement whose reduction cannot go on from a part (a mean, a position) stays whole where the schedule would
-    part it, and what is computed inside of it then comes before.
+    A statement whose reduction cannot continue from a part (a mean, a position) stays whole even if the schedule would
+    split it; statements inside it are then computed before it.
     """
     builder = _Builder(plan.bound, nest, backend)
     outermost = {stage.number: stage for stage in nest if not stage.prefix}
@@ -46,7 +46,7 @@ def tile(plan: Plan, nest: Nest, backend: Backend = DEFAULT.backend) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """Inside the loops that are open: their ranges, and the shapes and origins of all tensors."""
+    """The context inside the open loops: their ranges, and the shapes and origins of all tensors."""
 
     loops: Box
     shapes: Shapes
@@ -56,7 +56,7 @@ class _Surroundings:
         return replace(self, loops={**self.loops, loop: (0, extent)})
 
     def holding(self, name: str, shape: tuple[int, ...], origin: tuple[int | Affine, ...]) -> "_Surroundings":
-        """With another tensor of this name."""
+        """The context with another tensor of this name."""
         return replace(self, shapes={**self.shapes, name: shape}, origins={**self.origins, name: origin})
 
 
@@ -72,7 +72,7 @@ class _Builder:
         for stage in self.nest:
             if stage.prefix:
                 self.attached.setdefault(stage.prefix[-1], []).append(stage)
-        # A loop keeps its name: only the indices of inline reductions are in the program beside it.
+        # A loop keeps its name: besides loops, the program has only the indices of inline reductions.
         taken = {i for stage in self.nest for i in self.bound.boxes[stage.number] if i not in stage.roots}
         for stage in self.nest:
             for loop, (name, _) in zip(stage.loops, stage.leaves, strict=True):
@@ -83,7 +83,7 @@ class _Builder:
                 self.variables[name] = variable
 
     def inside(self, nested: Nested, loop: str) -> Sequence[Nested]:
-        """The statements that are computed in a loop of this one."""
+        """The statements computed in a loop of this one."""
         return self.attached.get((nested.name, loop), ())
 
     def all_inside(self, nested: Nested) -> Iterator[Nested]:
@@ -97,10 +97,10 @@ class _Builder:
         assert isinstance(statement, (ir.Define, ir.Accumulate))
         return statement
 
-    # ------------------------------------------------------------ which loops run one after the other
+    # ------------------------------------------------------------ which loops are sequential
 
     def hindrance(self, nested: Nested) -> str:
-        """Why a statement that is to be in tiles, or to have statements inside, stays whole; empty if it does not."""
+        """Why a statement that should be tiled, or contain statements, stays whole; empty if it does not."""
         family = (nested, *self.all_inside(nested))
         if any(extent == 0 for stage in family for _, extent in stage.leaves):
             return "there are no elements"
@@ -110,21 +110,21 @@ class _Builder:
                 if any(index.is_data for index in statement.indices):
                     return f"data decides which elements of `{statement.target.name}` a tile writes"
                 assert isinstance(statement, ir.Accumulate)
-                return f"`{statement.reducer.value}` over a part of the points does not go on to the whole"
+                return f"`{statement.reducer.value}` over part of the points cannot be continued to all of them"
         return ""
 
     def bears(self, nested: Nested) -> bool:
-        """Whether all loops with statements inside may run one after the other."""
+        """Whether all loops with statements inside can be sequential."""
         places = [place for place, loop in enumerate(nested.loops, 1) if self.inside(nested, loop)]
         return self.sequential(nested) >= max(places, default=0)
 
     def wanted(self, nested: Nested) -> int:
-        """How many of the outermost loops are those of tiles, or have statements inside, or are around such."""
+        """The number of outermost loops that step over tiles, contain statements, or are around such loops."""
         wanted = [loop in nested.tiles or bool(self.inside(nested, loop)) for loop in nested.loops]
         return max((place for place, is_wanted in enumerate(wanted, 1) if is_wanted), default=0)
 
     def sequential(self, nested: Nested) -> int:
-        """How many of the outermost loops run one after the other: as wanted, as far as the statement bears it."""
+        """The number of outermost loops that are sequential: those wanted, as far as the statement allows."""
         statement, count = self.formula(nested), self.wanted(nested)
         if any(index.is_data for index in statement.indices):
             return 0
@@ -139,7 +139,7 @@ class _Builder:
         return min(count, whole)
 
     def repeats(self, nested: Nested) -> bool:
-        """Whether loops come to an element of the target again, where a guard excludes them."""
+        """Whether loops revisit an element of the target at points that a guard excludes."""
         left = {
             name
             for index in self.formula(nested).indices
@@ -151,7 +151,7 @@ class _Builder:
     # ------------------------------------------------------------ loops
 
     def outermost(self, stage: Compute, nested: Nested, defined: bool) -> Tiled:
-        """A statement that is inside no other."""
+        """A statement that is not inside another."""
         around = _Surroundings({}, self.bound.shapes, self.bound.origins)
         padded = self.padded(nested, stage.shape, around.origins[stage.target])
         around = around.holding(stage.target, padded, around.origins[stage.target])
@@ -159,11 +159,11 @@ class _Builder:
         return Tiled(nested.number, stage.target, stage.dtype, stage.shape, padded, defined, steps, kernel)
 
     def kernel(self, stage: Compute, nested: Nested) -> FusedReduction | None:
-        """The statement with all that is computed inside of it as one Pallas kernel, if that is asked for and can be.
+        """The statement with everything computed inside it as one Pallas kernel, if that is requested and possible.
 
-        A program of a GPU's has registers alone, and cannot look up a value in them by position. What is computed
-        inside is therefore computed where the tile reads it: the chunk of hidden values of a perceptron between two
-        matrix products, the points of a halo by each point that needs them. A tile has the last two axes of this one.
+        A GPU program has only registers, and cannot look up values in them by position. So inner statements are
+        computed where the tile reads them: the chunk of hidden values of a perceptron between two matrix products, the
+        points of a halo by each point that needs them. A tile has the last two axes of this statement.
         """
         if self.backend.name != "pallas":
             return None
@@ -181,7 +181,7 @@ class _Builder:
         return FusedReduction(found, sources, choose(found), replace(self.backend, tile=(rows, columns)))
 
     def within(self, nested: Nested, around: _Surroundings) -> tuple[_Surroundings, list[TiledStep]]:
-        """A statement computed inside of another: its piece of the tensor, and the steps that fill it."""
+        """A statement computed inside another: its piece of the tensor, and the steps that fill it."""
         name = self.formula(nested).target.name
         origin = tuple(self.affine(end) for end in nested.origin)
         shape = self.padded(nested, nested.region.extent, origin)
@@ -196,7 +196,7 @@ class _Builder:
             reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
             shared = not statement.restart or any(name in reduced for name, _ in nested.leaves[:count])
             shared = shared or any(index.bare is None for index in statement.indices) or self.repeats(nested)
-        # What goes on from tile to tile keeps the type in which the statement adds up.
+        # A reduction that continues from tile to tile keeps its accumulating type.
         wide = statement.accumulate if isinstance(statement, ir.Accumulate) and shared else statement.target.dtype
         if shared or (nested.prefix and count):
             keeps = isinstance(statement, ir.Accumulate) and not statement.restart
@@ -208,7 +208,7 @@ class _Builder:
     def level(
         self, nested: Nested, depth: int, count: int, around: _Surroundings, joined: str | None
     ) -> list[TiledStep]:
-        """The loops from `depth` on: `count` that run one after the other, then the tile."""
+        """The loops from `depth` on: `count` sequential ones, then the tile."""
         if depth == count:
             return [self.tile(nested, count, around, joined)]
         name, extent = nested.leaves[depth]
@@ -223,7 +223,7 @@ class _Builder:
     # ------------------------------------------------------------ tiles
 
     def tile(self, nested: Nested, count: int, around: _Surroundings, joined: str | None) -> Compute:
-        """The statement over the loops that are left; its values go on to the next tile in the type `joined`."""
+        """The statement over the remaining loops; its values are passed to the next tile in the type `joined`."""
         statement = transforms.guard_ranges(self.formula(nested))
         statement = transforms.specialize(statement, self.bound.sizes)
         box = self.box(nested, count, around)
@@ -246,7 +246,7 @@ class _Builder:
         return compute if joined is None else replace(compute, dtype=joined)
 
     def blank(self, nested: Nested, around: _Surroundings, dtype: str) -> Compute:
-        """The elements that the statement names, as they are before its first point: zero, or the identity."""
+        """The elements named by the statement before its first point: zero, or the identity."""
         statement = self.formula(nested)
         value: bool | int | float = 0
         if isinstance(statement, ir.Accumulate):
@@ -264,7 +264,7 @@ class _Builder:
         return replace(compute, dtype=dtype)
 
     def box(self, nested: Nested, count: int, around: _Surroundings) -> Box:
-        """The ranges of the loops that a tile runs over, of those around it, and of inline reductions."""
+        """The ranges of a tile's loops, of those around it, and of inline reductions."""
         inline = {i: ends for i, ends in self.bound.boxes[nested.number].items() if i not in nested.roots}
         tile = {self.variables[name]: (0, extent) for name, extent in nested.leaves[count:]}
         return {**tile, **inline, **around.loops}
@@ -291,7 +291,7 @@ class _Builder:
         return (extents[step] for step in nested.prefix)
 
     def lands_outside(self, nested: Nested, guard: Expr) -> bool:
-        """Whether the points that the guard excludes lie in the room beyond the target's ends."""
+        """Whether the points excluded by the guard are in the padding beyond the target's ends."""
         statement = self.formula(nested)
         for number, index in enumerate(statement.indices):
             if index.bare is None:
@@ -303,7 +303,7 @@ class _Builder:
                     return False
         if isinstance(statement, ir.Define):
             return True
-        # A point that is reached twice must be added once: only what the guard bounds by itself may go on.
+        # A point that is reached twice must be added once: only reductions over guard-bounded loops may continue.
         match guard:
             case Compare(op="<", left=left, right=right):
                 bounded, end = self.affine(left), self.affine(right)
@@ -326,7 +326,7 @@ class _Builder:
         return Affine.of(ir.Data(self.value(expr))) if affine is None else affine
 
     def value(self, expr: Expr) -> ir.Expr:
-        """An expression of loops that is no subscript, such as a table, as a value."""
+        """An expression of loops that is not a subscript, such as a table, as a value."""
         affine = as_affine(expr, self.variables.__getitem__)
         match expr:
             case _ if affine is not None:

@@ -1,7 +1,7 @@
-"""Reductions over boxes whose sizes are symbols: what needs no numbers.
+"""Reductions over boxes with symbolic sizes: the operations that need no numbers.
 
-That is a product of matrices of whole tensors, and one point after the other, all elements of the result at once, so
-that memory stays bounded.
+These are matrix products of whole tensors, and a loop over points, with all elements of the result at once, so that
+memory stays bounded.
 """
 
 from dataclasses import replace
@@ -20,12 +20,12 @@ from .operations.reduction import Reduction
 from .rules import plan_value
 from .scope import Scope, fill, masked_by
 
-# So few values of an index are written out.
+# Up to this many values of an index are unrolled.
 UNROLLED: Final = 16
 
 
 def plan_unsized(reduce: ir.Reduce, scope: Scope) -> Node:
-    """The reduction at every point of its free indices. Raises `CompileError` (TC0901) where it takes numbers."""
+    """The reduction at every point of its free indices. Raises `CompileError` (TC0901) if it needs numbers."""
     reducer, accumulate = reduce.reducer, reduce.accumulate
     if reducer.is_ranked:
         raise open_question(f"`{reducer.value}` needs a plan", reduce.span)
@@ -66,13 +66,13 @@ def _contracted(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node | None:
 
 
 def _is_whole(factor: ir.Expr, scope: Scope) -> bool:
-    """Whether a factor is a whole tensor, in whatever type."""
+    """Whether a factor is a whole tensor, in any type."""
     access = factor.operand if isinstance(factor, ir.Cast) else factor
     return isinstance(access, ir.Access) and all(isinstance(d, Strip) for d in plan_read(access, scope).dimensions)
 
 
 def _walked(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node:
-    """One point after the other, the last index fastest; short ranges are written out where the order is free."""
+    """One point after another, the last index fastest; short ranges are unrolled if the order is free."""
     reducer, guard, indices = reduce.reducer, reduce.guard, reduce.indices
     inner = scope.unrolling(indices)
     if isinstance(reducer, ir.Monoid) or reducer.gives_position:
@@ -110,10 +110,10 @@ def _box(indices: tuple[IndexVar, ...], scope: Scope) -> tuple[tuple[IndexVar, i
 
 
 def open_question(message: str, span: Span) -> CompileError:
-    """What only numbers for the sizes would answer (TC0901)."""
+    """The error for a decision that needs numeric sizes (TC0901)."""
     return CompileError(
         Code.NOT_STATIC,
-        f"{message}: this takes numbers for the sizes",
+        f"{message}: this needs numbers for the sizes",
         span,
         help="export it for the shapes that will be passed, one `jax.ShapeDtypeStruct` of numbers each",
     )

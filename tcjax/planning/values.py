@@ -10,14 +10,14 @@ from .data.nodes import CallBuiltin, Node, holds_data
 from .rules import plan_value, rule
 from .scope import Scope, fill
 
-# Numbers that float16 has, and their reciprocals.
+# Numbers that float16 can represent, and so can their reciprocals.
 _LEAST: Final = 2.0**-14
 _MOST: Final = 2.0**14
 
 
 @rule(ir.Const, ir.Extent, ir.Index, ir.Access, ir.Unary, ir.Binary, ir.Call, ir.Foreign, ir.Cast, ir.Select)
 def _plan(expr: ir.Expr, scope: Scope) -> Node:
-    """What is computed element by element."""
+    """An elementwise computation."""
     match expr:
         case ir.Const(value, dtype):
             return fill(value, dtype)
@@ -30,11 +30,11 @@ def _plan(expr: ir.Expr, scope: Scope) -> Node:
         case ir.Unary(operator, operand, dtype):
             return scope.apply("neg" if operator == "-" else operator, (plan_value(operand, scope),), dtype)
         case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if _is_stepped(exponent, expr, scope):
-            # What the steps of a loop say is a number there, and its powers are products.
+            # The steps of a loop are numbers there, and powers with such exponents are products.
             return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             divisor = plan_value(right, scope)
-            # A number has no derivative by an exponent.
+            # A number has no derivative with respect to an exponent.
             plain = is_scale(right) if operator == "/" else isinstance(right, ir.Const)
             arguments = (plan_value(left, scope), divisor if plain else shield(divisor, 1, scope))
             compute = scope.scaled if operator == "/" else scope.apply
@@ -63,7 +63,7 @@ def _plan(expr: ir.Expr, scope: Scope) -> Node:
 
 
 def _is_stepped(exponent: ir.Expr, power: ir.Expr, scope: Scope) -> bool:
-    """Whether an exponent is a whole number that only the steps of the loop around it say."""
+    """Whether an exponent is an integer known only from the steps of the loop around it."""
     used = ir.free_indices(exponent)
     data = scope.live is not None and holds_data(scope.live)
     return not data and ir.types.is_float(power.dtype) and bool(used) and used <= scope.unrolled and _is_whole(exponent)
@@ -86,7 +86,7 @@ def _is_whole(expr: ir.Expr) -> bool:
 
 
 def is_scale(expr: ir.Expr) -> bool:
-    """Whether a factor or a divisor is a number that leaves a zero as it is, and its derivative, in whatever type."""
+    """Whether a factor or a divisor is a number that keeps zeros and their derivatives, in any type."""
     match expr:
         case ir.Call("sqrt", (argument,)):
             number = ir.number_of(argument)

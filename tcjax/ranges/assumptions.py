@@ -1,4 +1,4 @@
-"""What the user says about sizes: read once, refused where it cannot be, checked at every call."""
+"""The user's assumptions about sizes: parsed once, rejected if invalid, checked at every call."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,18 +18,18 @@ _NAME = re.compile(r"[^\W\d]\w*(\.\w+)*'*")
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A condition on sizes: the user's text, and what it means in the sizes of a function once it is `settled`."""
+    """A condition on sizes: the user's text, and, once it is `settled`, its meaning in the sizes of a function."""
 
     text: str
     condition: "Expr"
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the text."""
+        """The names in the text."""
         return self.condition.variables
 
     def place(self, name: str) -> Span:
-        """Where a name stands in the text."""
+        """The place of a name in the text."""
         source = Source(self.text, "assume")
         for found in _NAME.finditer(self.text):
             if found.group() == name:
@@ -41,7 +41,7 @@ class Assumption:
 
 
 def read_assumption(text: str) -> Assumption:
-    """The assumption of a text such as ``N % 8 == 0``. Raises `CompileError` for what is no condition."""
+    """Parses a text such as ``N % 8 == 0``. Raises `CompileError` if it is not a condition."""
     from ..symbolic.facts.reader import read_expression
     from ..symbolic.facts.trees import is_condition
 
@@ -57,7 +57,7 @@ def read_assumption(text: str) -> Assumption:
 
 
 def size_names(function: ir.Function) -> dict[str, Size]:
-    """What the sizes of a function are called: ``N``, and ``A.0`` for any dimension of a parameter."""
+    """The names of the sizes of a function: ``N``, and ``A.0`` for any dimension of a parameter."""
     names: dict[str, Size] = {}
     for parameter in function.parameters:
         for dimension, size in enumerate(parameter.shape):
@@ -68,7 +68,7 @@ def size_names(function: ir.Function) -> dict[str, Size]:
 
 
 def settled(assumptions: Iterable[Assumption], function: ir.Function) -> tuple[Assumption, ...]:
-    """The assumptions over the function's own sizes. Raises `CompileError` (TC0201) for a name that is no size."""
+    """The assumptions over the function's own sizes. Raises `CompileError` (TC0201) for a name that is not a size."""
     names = size_names(function)
     return tuple(replace(assumption, condition=_settled(assumption, names, function)) for assumption in assumptions)
 
@@ -84,7 +84,7 @@ def _settled(assumption: Assumption, names: Mapping[str, Size], function: ir.Fun
 
 
 def unknown_size(assumption: Assumption, name: str, names: Iterable[str], owner: str) -> CompileError:
-    """TC0201 for a name that is no size of the definition."""
+    """TC0201 for a name that is not a size of the definition."""
     close = get_close_matches(name, list(names), 1)
     plain = [known for known in names if "." not in known] or list(names)
     listed = ", ".join(f"`{known}`" for known in plain) or "none"
@@ -99,7 +99,7 @@ def unknown_size(assumption: Assumption, name: str, names: Iterable[str], owner:
 def assumed(assumptions: Sequence[Assumption]) -> Facts:
     """The settled assumptions as facts about sizes, which are never negative.
 
-    Raises `CompileError` (TC0607) where they contradict each other: no arrays have such sizes.
+    Raises `CompileError` (TC0607) if they contradict each other: no arrays have such sizes.
     """
     facts = Facts()
     for name in sorted(frozenset[str]().union(*(assumption.names for assumption in assumptions))):
@@ -125,7 +125,7 @@ def check_assumptions(
 ) -> None:
     """Raises `CompileError` (TC0607) for the first settled assumption that the sizes violate.
 
-    With `partly`, an assumption about sizes that are not known yet waits.
+    With `partly`, assumptions about unknown sizes are skipped.
     """
     for assumption in assumptions:
         known = {name: sizes[SizeVar(name)] for name in assumption.names if SizeVar(name) in sizes}

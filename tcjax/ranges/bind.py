@@ -37,13 +37,13 @@ def bind(
     *,
     limited: bool = True,
 ) -> Bound:
-    """Everything range inference knows of a call with arguments of these `shapes` (by parameter name).
+    """The result of range inference for a call with arguments of these `shapes` (by parameter name).
 
     `sizes` are given by keyword, `initial` are the shapes of the initial values passed for `function.initial`.
-    `foreign` tells the result shapes of a Python function: it takes its name, the argument tensors and
-    their shapes; only functions with an `ir.ApplyForeign` need it. `assumptions` about the sizes are checked.
-    With `limited`, what no array holds and no loop ends is a mistake (TC0604); without, extents may stand for "as long
-    as it takes". Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
+    `foreign` returns the result shapes of a Python function, given its name, the argument tensors and their shapes;
+    only functions with an `ir.ApplyForeign` need it. `assumptions` about the sizes are checked. With `limited`, sizes
+    beyond any array or loop are an error (TC0604); without it, an extent may mean "arbitrarily long". Raises
+    `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
     """
     known = bind_sizes(function, shapes, sizes, assumptions)
 
@@ -60,16 +60,16 @@ def bind(
 
 
 def _settled(function: ir.Function, draft: "_Binder") -> dict[str, Place]:
-    """Where the tensors that grow have their elements: wherever any statement writes."""
+    """The positions of tensors that grow: the hull of all writes."""
     for number, statement in enumerate(function.statements):
         draft.step(number, statement)
     return {name: replace(draft.places[name], written=False, open=frozenset()) for name in draft.growing}
 
 
 class _Binder:
-    """What is known of the tensors between two statements.
+    """What is known about the tensors between two statements.
 
-    `settled` are the places of those that grow; None while they are looked for: then nothing is checked.
+    `settled` are the positions of tensors that grow; None while these are being inferred: then nothing is checked.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class _Binder:
                 self.start(tensor, initial[tensor.name])
         self.places |= settled or {}
         for tensor in dict.fromkeys(target for s in function.statements for target in ir.targets(s)):
-            # A condition of a step may ask for the extents of what a later one writes.
+            # A condition in a step may refer to the extents of a tensor that a later step writes.
             if settled and tensor.name in settled:
                 self.learn_shape(tensor, _extents(settled[tensor.name]))
 
     def start(self, tensor: ir.Tensor, shape: Shape) -> None:
-        """Takes up the shape of an initial value."""
+        """Records the shape of an initial value."""
         if len(shape) != tensor.rank:
             raise CompileError(
                 Code.ARGUMENT_RANK,
@@ -159,7 +159,7 @@ class _Binder:
         self.reasons.append(reasons)
 
     def comprehend(self, number: int, statement: Comprehension) -> tuple[Box, Mapping[IndexVar, str]]:
-        """Solves a statement, settles its target and checks its accesses."""
+        """Solves a statement, fixes its target and checks its accesses."""
         name = statement.target.name
         solution = self.solve(statement)
         if self.learn_free_sizes(statement, solution):
@@ -184,7 +184,7 @@ class _Binder:
                 interval = place.intervals[dimension]
                 assert interval is not None
                 raise mistakes.too_large(statement, f"dimension {dimension} of `{name}`", interval)
-        # A fresh target has its extents from what is written.
+        # A new target gets its extents from the writes.
         left = [] if given is None else left_constraints(statement, place, solution.survey, self.sizes)
         check_accesses(solution, left, box, self.sizes)
         if isinstance(statement, ir.Define):
@@ -196,7 +196,7 @@ class _Binder:
         return box, solution.reasons
 
     def grow(self, statement: Comprehension, solution: Solution) -> None:
-        """Notes what a statement writes, of a tensor that grows beside what others write."""
+        """Extends the target, if it grows, by what the statement writes."""
         target = statement.target
         given = self.places.get(target.name)
         if target.name not in self.growing:
@@ -222,7 +222,7 @@ class _Binder:
         return solution
 
     def learn_free_sizes(self, statement: Comprehension, solution: Solution) -> bool:
-        """Takes sizes that nothing has given so far from what the statement writes; whether there was one."""
+        """Infers sizes that are still unknown from what the statement writes; returns whether there was one."""
         place = self.places.get(statement.target.name)
         if place is None or place.written:
             return False
@@ -258,7 +258,7 @@ class _Binder:
             check_array(tensor, shape, span)
 
     def require_known(self, intervals: Iterable[Interval | None], statement: ir.Statement) -> None:
-        """Raises TC0404 where a range or an extent still has a variable."""
+        """Raises TC0404 if a range or an extent still contains a variable."""
         for interval in intervals:
             if interval is None or not interval.is_constant:
                 ends = () if interval is None else (interval.lo, interval.hi)
@@ -266,7 +266,7 @@ class _Binder:
                 raise mistakes.unbound_size(statement.span, unknown or self.missing_sizes())
 
     def write_whole(self, statement: ir.Statement, target: ir.Tensor, shape: Shape) -> None:
-        """The target of a call: it starts at 0, unless it is there already."""
+        """The target of a call: it starts at 0, unless it exists already."""
         self.check_array(target, shape, statement.span)
         place = self.places.get(target.name)
         if place is None:
@@ -278,7 +278,7 @@ class _Binder:
         self.learn_shape(target, shape)
 
     def learn_shape(self, tensor: ir.Tensor, shape: Shape) -> None:
-        """Notes the sizes of a tensor's dimensions that are not known yet."""
+        """Records the sizes of a tensor's dimensions that were unknown."""
         for size, extent in zip(tensor.shape, shape, strict=True):
             variable = as_variable(size)
             if variable is not None:

@@ -1,4 +1,4 @@
-"""What range inference yields once every size is a number."""
+"""The result of range inference once every size is a number."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from .unread import Unread
 class Bound:
     """A function with all its sizes known.
 
-    * `sizes`: every size variable of the function, those of local tensors (``C.0``) too, in elements.
+    * `sizes`: every size variable of the function, including those of local tensors (``C.0``), in elements.
     * `boxes`: for each statement the half-open range of each of its indices (inline reductions' too); empty for calls.
-    * `origins` and `shapes`: for every tensor by name, the logical index of its first element and its extent
-      per dimension. Element ``C(i, j)`` is stored at ``[i - origin[0], j - origin[1]]``; parameters start at 0.
+    * `origins` and `shapes`: for every tensor by name, the logical index of its first element and its extent per
+      dimension. Element ``C(i, j)`` is stored at ``[i - origin[0], j - origin[1]]``; parameters start at 0.
     * `calls`: the bound callee of each `Invoke`, by statement number.
-    * `assumptions`: what the user said of the sizes, and holds.
-    * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
-    * `is_part`: this is a run of statements of a program, or a step of its loop: its ranges are those of the program.
-    * `unread`: the elements of parameters that no read covers, although nothing in the program says so; `warnings` has
-      them for what it calls, too.
+    * `assumptions`: the user's assumptions about the sizes; they hold.
+    * `reasons`: for each statement, in words, where the range of each index comes from (a read, or a given range).
+    * `is_part`: whether this is a part of a program, a run of statements or a loop step, with the program's ranges.
+    * `unread`: the elements of parameters that no read covers, although nothing in the program says so; `warnings`
+      includes those of its callees.
     """
 
     function: ir.Function
@@ -38,7 +38,7 @@ class Bound:
 
     @property
     def warnings(self) -> Iterator[CompileWarning]:
-        """What is legal and probably means something else."""
+        """Warnings: legal code that probably means something else."""
         yield from (each.warning for each in self.unread)
         for callee in self.calls.values():
             yield from callee.warnings

@@ -10,10 +10,10 @@ from .rounds import Constraint, Solution, is_solvable, solve
 
 
 def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: Mapping[SizeVar, int]) -> None:
-    """Raises `CompileError` for the first access that is not in range wherever it happens (TC0701, TC0702).
+    """Raises `CompileError` for the first access that can be out of range where it is executed (TC0701, TC0702).
 
-    Exact for affine subscripts and affine guards, floors and remainders included; a guard that depends on data
-    may hold anywhere. A subscript that depends on data is clamped: it only needs an element to read.
+    Exact for affine subscripts and affine guards, including floors and remainders; a data-dependent guard is assumed to
+    hold anywhere. A data-dependent subscript is clamped: it only needs an element to read.
     """
     checker = _Checker(solution, box, sizes)
     for constraint in solution.reads:
@@ -49,7 +49,7 @@ class _Checker:
     def search(
         self, constraint: Constraint, region: Interval, outside: Condition, domain: Box, *, writes: bool
     ) -> None:
-        """Raises the mistake unless the guarded domain has no point outside."""
+        """Raises the error unless the guarded domain has no point outside."""
         found = Facts.over(domain, self.paths.condition(constraint.read.path)).find(outside)
         if not found.empty:
             raise self.mistake(constraint, found.point, writes=writes)
@@ -59,7 +59,7 @@ class _Checker:
         return mistakes.out_of_range(constraint, self.solution, point, self.sizes, tightened, writes=writes)
 
     def tightenings(self, constraint: Constraint) -> Iterator[tuple[IndexVar, Interval]]:
-        """Ranges that keep the access inside, each of one index while the others stay."""
+        """Ranges that keep the access inside, each for one index with the others unchanged."""
         subscript, region = constraint.subscript, constraint.region
         for index in self.solution.ranges:
             if region is not None and is_solvable(subscript, index):

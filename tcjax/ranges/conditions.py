@@ -1,4 +1,4 @@
-"""What must hold on the way to an access."""
+"""The conditions under which an access is executed."""
 
 from collections.abc import Mapping
 
@@ -8,19 +8,19 @@ from .survey import Test
 
 
 def test_condition(test: Test, sizes: Mapping[SizeVar, SizeLike]) -> Condition:
-    """That one test on the way to a read has its outcome, the known sizes in their places."""
+    """The condition that a test before a read has its outcome, with known sizes inserted."""
     return with_sizes(ir.condition_of(test.condition, test.outcome), sizes)
 
 
 class Paths:
-    """What must hold for an access to happen; the reads in a chain of conditionals share their tests."""
+    """The conditions under which accesses are executed; the reads in a chain of conditionals share their tests."""
 
     def __init__(self, sizes: Mapping[SizeVar, SizeLike]) -> None:
         self.sizes = sizes
         self.known: dict[int, Condition] = {}
 
     def condition(self, path: Test | None) -> Condition:
-        """That every test of the path has its outcome."""
+        """The condition that every test of the path has its outcome."""
         parts: list[Condition] = []
         while path is not None:
             if id(path) not in self.known:

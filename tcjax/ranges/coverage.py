@@ -1,4 +1,4 @@
-"""Elements of the inputs that no read covers, although nothing in the program says so."""
+"""Elements of the inputs that no read covers, although the program does not say so."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ Dimension = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where the extent of one dimension comes from.
+    """The origin of the extent of one dimension.
 
-    `width` is the extent, before constant offsets such as those of a stencil shorten it; `size` its name, that of a
-    parameter's dimension where it is one; `is_given` says whether a range of the program gives it, or the call.
+    `width` is the extent before constant offsets, such as those of a stencil, shorten it; `size` is its name (a
+    parameter's dimension if possible); `is_given` tells whether a range in the program gives it.
     """
 
     width: int
@@ -27,13 +27,15 @@ class Axis:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the program says how large it is: by a number, or by a size with a name."""
+        """Whether the program states the size: as a number, or by name."""
         return is_declared(self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """What a statement reads along one dimension: ``[lo, hi)``; `offsets` are the statement's, as `_offsets` says."""
+    """The interval ``[lo, hi)`` that a statement reads along one dimension; `offsets` are the statement's, see
+    `_offsets`.
+    """
 
     number: int
     solution: Solution
@@ -50,9 +52,9 @@ class _Walk:
 class Coverage:
     """What the statements so far read of the parameters, dimension by dimension.
 
-    A dimension counts where all its subscripts are indices and constants, added or subtracted. It does not where one of
-    these indices has a given range, or stands in a guard or an ``exists``, or twice in one access; where a parameter is
-    written, or passed whole to a function.
+    A dimension is considered if all its subscripts are sums and differences of indices and constants. It is not if one
+    of these indices has a given range, or occurs in a guard or an ``exists``, or twice in one access; nor if the
+    parameter is written, or passed whole to a function.
     """
 
     def __init__(
@@ -71,16 +73,16 @@ class Coverage:
                 self.axes[tensor.name, d] = Axis(extent, size)
 
     def start(self, tensor: ir.Tensor, shape: tuple[int, ...]) -> None:
-        """Notes an initial value that the call passes."""
+        """Records an initial value that the call passes."""
         for d, (size, extent) in enumerate(zip(tensor.shape, shape, strict=True)):
             self.axes[tensor.name, d] = Axis(extent, size, is_given=True)
 
     def read_whole(self, tensors: Iterable[ir.Tensor]) -> None:
-        """Notes what a called function takes."""
+        """Records the arguments of a called function."""
         self.whole.update(tensor.name for tensor in tensors)
 
     def read(self, number: int, statement: Comprehension, solution: Solution, box: Box) -> None:
-        """Notes what a statement reads, each index in its range of `box`."""
+        """Records what a statement reads, with each index in its range of `box`."""
         self.whole.add(statement.target.name)
         self.is_empty = self.is_empty or any(hi <= lo for lo, hi in box.values())
         said = _said(statement, solution)
@@ -102,7 +104,7 @@ class Coverage:
                 self.walks.setdefault(walk.dimension, []).append(walk)
 
     def write(self, statement: Comprehension, solution: Solution, place: Place, *, declared: bool) -> None:
-        """Notes where the extents of a target come from, if the statement is the first to write it."""
+        """Records the origin of a target's extents, if the statement is the first to write it."""
         for d, (subscript, interval) in enumerate(zip(statement.indices, place.intervals, strict=True)):
             extent = None if interval is None else interval.extent.constant
             assert extent is not None, "every size is known here"
@@ -120,7 +122,7 @@ class Coverage:
                 self.axes[key] = self.inferred(Axis(extent, size), ends, _offsets(statement, solution))
 
     def inferred(self, own: Axis, ends: Ends, offsets: frozenset[IndexVar]) -> Axis:
-        """The axis of a bare index on a left side, as far as those constraints that end the index say more of it."""
+        """The axis of a bare index on the left side, refined by the constraints that end the index."""
         low, high = ends
         deciding = [c for c in low if any(c is other for other in high)] or [*low, *high]
         found = [self.axes.get(_dimension(constraint)) for constraint in deciding]
@@ -132,7 +134,7 @@ class Coverage:
         return Axis(min(axis.width for axis in axes), size, any(axis.is_given for axis in axes))
 
     def unread(self) -> tuple[Unread, ...]:
-        """The dimensions that all reads together leave elements of, in the order in which they are first read."""
+        """The dimensions with elements that no read covers, in the order in which they are first read."""
         if self.is_empty:
             return ()
         found: list[Unread] = []
@@ -151,7 +153,7 @@ class Coverage:
         return tuple(found)
 
     def enders(self, walk: _Walk) -> Iterator[tuple[IndexVar, bool, Constraint]]:
-        """The other constraints that keep a read from the beginning (False) or the end (True) of its dimension."""
+        """The other constraints that limit a read at the beginning (False) or the end (True) of its dimension."""
         subscript = walk.constraint.subscript
         name, d = walk.dimension
         lost = (walk.lo > 0, walk.hi < self.shapes[name][d])
@@ -165,7 +167,7 @@ class Coverage:
                     yield from ((index, side, c) for c in sides[side] if _dimension(c) != walk.dimension)
 
     def causes(self, walk: _Walk) -> tuple[Cause, ...]:
-        """The indices that other reads end; all of the read where none does."""
+        """The indices that other reads limit; all indices of the read if there are none."""
         solution = walk.solution
         deciding: dict[IndexVar, list[Constraint]] = {}
         for index, _, constraint in self.enders(walk):
@@ -209,7 +211,7 @@ class Coverage:
         return min(shorter, key=width, default=None)
 
     def exchanged(self, read: Constraint, partner: Constraint) -> ir.Access | None:
-        """One of two reads with two of its indices exchanged, so that the dimensions of both have as many elements."""
+        """One of two reads with two indices exchanged, such that the dimensions of both have equal extents."""
         for own, other in ((partner, read), (read, partner)):
             access, wanted = own.read.access, self.axes[_dimension(other)]
             for d, subscript in enumerate(access.indices):
@@ -222,7 +224,7 @@ class Coverage:
         return None
 
     def end(self, interval: Interval, deciding: Iterable[Constraint]) -> Size:
-        """The upper end of an index as a size of the program, where one is what decides it."""
+        """The upper end of an index as a size of the program, if a single one decides it."""
         for constraint in deciding:
             tensor = constraint.read.access.tensor
             if tensor.name in self.shapes and constraint.subscript.bare is not None and constraint.region == interval:
@@ -230,7 +232,7 @@ class Coverage:
         return interval.hi
 
     def is_meant(self, walk: _Walk) -> bool:
-        """Whether what ends the indices of a read says enough: a given or an assumed size, an offset, two names."""
+        """Whether the limit of a read's indices is explicit: a given or an assumed size, an offset, two names."""
         own = self.axes[walk.dimension]
         if self.is_assumed(own):
             return True
@@ -238,7 +240,7 @@ class Coverage:
         lost, shifted = {False: walk.lo > 0, True: walk.hi < self.shapes[name][d]}, set[bool]()
         for index, side, constraint in self.enders(walk):
             axis = self.axes.get(_dimension(constraint))
-            # The size of an image says nothing of the kernel that it cuts short.
+            # The size of an image says nothing about the kernel that it cuts short.
             if axis is None or not _is_shift(constraint, walk.offsets):
                 continue
             if axis.is_given or self.is_assumed(axis) or self.is_declared_apart(index, walk, constraint):
@@ -248,14 +250,14 @@ class Coverage:
         return all(side in shifted for side, is_lost in lost.items() if is_lost)
 
     def is_assumed(self, axis: Axis) -> bool:
-        """Whether an assumption tells how the extent relates to others."""
+        """Whether an assumption relates the extent to others."""
         return any(variable.name in self.assumed for variable in axis.size.variables())
 
     def is_declared_apart(self, index: IndexVar, walk: _Walk, other: Constraint) -> bool:
-        """Whether both sizes have names, and other names, that no other index of the statement contradicts.
+        """Whether both sizes have names, different ones, and no other index of the statement contradicts them.
 
-        ``A(i) * B(i)`` of ``float(N) A, float(M) B`` means what it says. ``A(k,m) * B(k,n)`` of ``float(M,K) A,
-        float(K,N) B`` does not: `m` runs over the `K` of `A`.
+        ``A(i) * B(i)`` of ``float(N) A, float(M) B`` is intended. ``A(k,m) * B(k,n)`` of ``float(M,K) A, float(K,N) B``
+        does not: `m` runs over the `K` of `A`.
         """
         own, theirs = self.axes[walk.dimension], self.axes[_dimension(other)]
         if not (own.is_declared and theirs.is_declared) or own.size == theirs.size:
@@ -270,7 +272,7 @@ class Coverage:
 
 
 def _said(statement: Comprehension, solution: Solution) -> frozenset[IndexVar]:
-    """The indices of which a statement says itself how far they run: by a range, a guard or an ``exists``."""
+    """The indices whose extent a statement states itself: by a range, a guard or an ``exists``."""
     reductions = (node for node in ir.walk(statement.value) if isinstance(node, ir.Reduce))
     guards = [statement.domain.guard, *(node.guard for node in reductions)]
     guarded = (ir.free_indices(guard) for guard in guards if guard is not None)
@@ -283,24 +285,24 @@ def _dimension(constraint: Constraint) -> Dimension:
 
 
 def _is_unit_stride(subscript: Affine) -> bool:
-    """Whether it goes through all numbers between its ends: indices, added and subtracted, and a base."""
+    """Whether it takes all values between its ends: indices, added and subtracted, and a base."""
     return subscript.is_linear and all(weight.constant in (1, -1) for _, weight in subscript.terms)
 
 
 def _offsets(statement: Comprehension, solution: Solution) -> frozenset[IndexVar]:
-    """The indices that move a window of given size: their ranges are numbers, and they are not on the left."""
+    """The indices that move within a window of given size: their ranges are numbers, and they are not on the left."""
     left = frozenset().union(*(index.variables for index in statement.indices))
     ranges = solution.survey.ranges.items()
     return frozenset(i for i, r in ranges if r.lo.constant is not None and r.hi.constant is not None) - left
 
 
 def _is_shift(constraint: Constraint, offsets: frozenset[IndexVar]) -> bool:
-    """Whether the subscript is an index and a constant, or an index and the offsets of a window."""
+    """Whether the subscript is an index plus a constant, or an index plus the offsets of a window."""
     return len(constraint.subscript.variables - offsets) == 1 and _is_unit_stride(constraint.subscript)
 
 
 def _values(subscript: Affine, box: Box) -> tuple[int, int]:
-    """The values of a subscript of stride 1, its sizes being numbers: ``[lo, hi)``."""
+    """The values of a subscript of stride 1 with numeric sizes: ``[lo, hi)``."""
     base = subscript.base.constant
     assert base is not None
     lo = hi = base
@@ -312,7 +314,7 @@ def _values(subscript: Affine, box: Box) -> tuple[int, int]:
 
 
 def _covered(intervals: Iterable[tuple[int, int]]) -> int:
-    """How many numbers lie in at least one of the intervals."""
+    """The number of integers in at least one of the intervals."""
     total, end = 0, None
     for lo, hi in sorted(intervals):
         begin = lo if end is None else max(lo, end)

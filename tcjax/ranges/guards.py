@@ -1,4 +1,4 @@
-"""What must hold at a point for it to take part: explicit guards and those of ranges whose ends move."""
+"""The conditions for a point to be active: explicit guards, and those from ranges with varying ends."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -8,11 +8,12 @@ from ..symbolic import IndexVar
 
 
 def effective_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
-    """The explicit guard of a statement or of an inline reduction, after the guards of its moving ranges.
+    """The conjunction of the guards from ranges with varying ends and the explicit guard of a statement or inline
+    reduction.
 
-    A range whose end uses another index runs over the hull of its values; ``lo <= k`` and ``k < hi`` cut that
-    back, for each end that moves. None when every point takes part. The parts are joined by ``&&``, the moving
-    ends first, so that what follows is only evaluated inside them.
+    A range whose end uses another index runs over the hull of its values; ``lo <= k`` and ``k < hi`` restrict it, for
+    each varying end. None if every point is active. The parts are joined by ``&&``, range guards first, so that the
+    rest is only evaluated inside them.
     """
     return ir.conjunction([part for part in (moving_guard(node), explicit_guard(node)) if part is not None])
 
@@ -33,7 +34,7 @@ def explicit_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
 def running_guard(statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
     """Where the loops around a statement run, if the range of one uses the index of another.
 
-    Elsewhere nothing happens.
+    Elsewhere nothing is executed.
     """
     loops = statement.domain.loops
     found = [given for given in last_of_each(statement.domain.ranges).values() if given.index in loops]
@@ -41,7 +42,7 @@ def running_guard(statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
 
 
 def moving_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
-    """What cuts the hulls of the ranges whose ends use other indices or data."""
+    """The guards that restrict the hulls of ranges whose ends use other indices or data."""
     match node:
         case ir.Define(domain=domain) | ir.Accumulate(domain=domain):
             ranges = domain.ranges
@@ -55,7 +56,7 @@ def moving_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
 
 
 def last_of_each(ranges: tuple[ir.Range, ...]) -> dict[IndexVar, ir.Range]:
-    """The range of each index: of two for one index the last wins."""
+    """The range of each index; if it has two, the last one wins."""
     return {given.index: given for given in ranges}
 
 

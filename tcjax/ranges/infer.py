@@ -18,16 +18,16 @@ from .targets import declared_place, found_place, grown_place, joined_place
 
 @dataclass(frozen=True, slots=True)
 class StatementRanges:
-    """The interval of each index of a statement, None where sizes decide in a way that has no formula.
+    """The interval of each index of a statement, None if it depends on sizes in a way without a formula.
 
-    `reasons` says in words what fixed each: a read, or a given range. Both are empty for a call.
+    `reasons` gives the origin of each, in words: a read, or a given range. Both are empty for a call.
     """
 
     intervals: Mapping[IndexVar, Interval | None]
     reasons: Mapping[IndexVar, str]
 
     def show(self, index: IndexVar) -> str:
-        """``[0, N)``, or that it depends on sizes."""
+        """``[0, N)``, or a note that it depends on sizes."""
         return _show(self.intervals[index])
 
     def __str__(self) -> str:
@@ -38,11 +38,11 @@ class StatementRanges:
 class SymbolicRanges:
     """A function's ranges as formulas of its sizes.
 
-    `statements` in order; `locals` has, for each tensor that is written, the logical indices of its elements
-    per dimension; `calls` the callees' ranges in their own sizes, by statement number. Every call is legal only
-    where none of `needs` is negative: extents of ranges, and how far accesses without a guard stay inside. Of the
-    `undecided` reads only sizes tell whether their statement writes what they read, which it must not (TC0708);
-    of the `untimely` ones, whether a later step of a loop does: these are looked for when somebody asks.
+    `statements` is in order; `locals` has, for each written tensor, the logical indices of its elements per dimension;
+    `calls` are the callees' ranges in their own sizes, by statement number. A call is legal only if none of `needs` is
+    negative: extents of ranges, and margins of unguarded accesses. For the `undecided` reads, it depends on sizes
+    whether their statement writes what they read, which is an error (TC0708); for the `untimely` ones, whether a later
+    step of a loop does; these are computed on demand.
     """
 
     function: ir.Function
@@ -55,11 +55,11 @@ class SymbolicRanges:
     sizes: Mapping[SizeVar, Size] = field(default_factory=dict, repr=False)
 
     def extents(self, name: str) -> tuple[Size | None, ...]:
-        """The extents of a tensor that is written, None where they depend on sizes."""
+        """The extents of a written tensor, None where they depend on sizes."""
         return tuple(None if interval is None else interval.extent for interval in self.locals[name])
 
     def untimely(self) -> Iterator[ir.Access]:
-        """The reads in loops of which only sizes tell whether a later step writes what they read."""
+        """The reads in loops for which it depends on sizes whether a later step writes what they read."""
         return undecided_steps(self.function, self.solutions, self.sizes)
 
     def __str__(self) -> str:
@@ -70,8 +70,8 @@ class SymbolicRanges:
 def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicRanges:
     """The range of every index of every statement, as formulas of the parameters' sizes.
 
-    `facts` about the sizes make shorter ones. Raises `CompileError` where no size could help: TC0401 for an index that
-    nothing bounds, TC0708 for a statement that reads what it writes.
+    `facts` about the sizes make formulas shorter. Raises `CompileError` if no sizes could help: TC0401 for an index
+    that nothing bounds, TC0708 for a statement that reads what it writes.
     """
     inference = _Inference(function, facts or Facts())
     if function.growing:
@@ -98,14 +98,14 @@ NAMED_EXTENT_LIMIT: Final = 100
 
 
 class _Inference:
-    """What is known of the tensors between two statements."""
+    """What is known about the tensors between two statements."""
 
     def __init__(self, function: ir.Function, facts: Facts, *, is_draft: bool = False) -> None:
         self.function = function
         self.growing = function.growing
         self.is_draft = is_draft
         self.settled: set[str] = set()
-        # What each statement writes of a tensor that grows, and the extents of ranges, which are not negative.
+        # The writes to each tensor that grows, and the extents of ranges, which are not negative.
         self.found: dict[str, list[Place]] = {}
         self.extents: list[Size] = []
         self.facts = facts
@@ -117,17 +117,17 @@ class _Inference:
         self.needs: dict[Size, None] = {}
         self.undecided: list[ir.Access] = []
         self.declared = {tensor.name for tensor in function.declared}
-        # An initial value may be passed: then it has the extents ``C.0``.
+        # If an initial value is passed, it has the extents ``C.0``.
         self.places = {tensor.name: declared_place(tensor, {}) for tensor in (*function.initial, *function.declared)}
         self.places |= {tensor.name: declared_place(tensor, {}, written=True) for tensor in function.parameters}
 
     def run(self) -> None:
-        """All statements in order."""
+        """Processes all statements in order."""
         for number, statement in enumerate(self.function.statements):
             self.step(number, statement)
 
     def settle(self, draft: "_Inference") -> None:
-        """Takes the places of what grows from a draft."""
+        """Takes the positions of growing tensors from a draft."""
         for statement in self.function.statements:
             for target in ir.targets(statement):
                 if target.name in self.growing and target.name not in self.settled:
@@ -172,19 +172,19 @@ class _Inference:
         return StatementRanges(solution.ranges, solution.reasons)
 
     def grow(self, statement: Comprehension, solution: Solution) -> None:
-        """Notes what a statement writes, beside what others write."""
+        """Extends a growing tensor by what a statement writes."""
         self.extents += [interval.extent for interval in solution.ranges.values() if interval is not None]
         found = self.found.setdefault(statement.target.name, [])
         found.append(grown_place(statement, solution, self.sizes))
         self.places[statement.target.name] = self.grown(statement.target.name)
 
     def grown(self, name: str) -> Place:
-        """Where a tensor that grows has its elements, by what is known so far."""
+        """The positions of a growing tensor's elements, as known so far."""
         facts = self.facts.assume(*(AtLeastZero(Affine.of(extent)) for extent in self.extents))
         return reduce(lambda one, other: joined_place(one, other, self.growing[name], facts), self.found[name])
 
     def need(self, solution: Solution) -> None:
-        """Notes what must not be negative for the statement to be legal, where its formulas tell."""
+        """Records the quantities that must not be negative for the statement to be legal, if they have formulas."""
         for interval in solution.ranges.values():
             if interval is not None:
                 self.needs[interval.extent] = None
@@ -197,7 +197,7 @@ class _Inference:
                 self.needs[constraint.region.hi - values.hi] = None
 
     def write(self, target: ir.Tensor, found: Place) -> None:
-        """The first statement decides where a tensor is, unless a declaration does."""
+        """The first statement fixes where a tensor's elements are, unless a declaration does."""
         self.written.add(target.name)
         place = self.places.get(target.name)
         if place is not None and (place.written or target.name in self.declared | self.settled):
@@ -228,7 +228,7 @@ class _Inference:
 
 
 def _from_zero(interval: Interval | None, sizes: Mapping[SizeVar, Size]) -> Interval | None:
-    """A callee's dimension as the caller sees it; None when its extent needs a size that the arguments do not give."""
+    """A callee's dimension as the caller sees it; None if its extent needs a size that the arguments do not give."""
     if interval is None or not interval.extent.variables() <= sizes.keys():
         return None
     return Interval(Size.of(0), interval.extent.substitute(sizes))

@@ -1,4 +1,4 @@
-"""What no array holds and no loop ends: refused before NumPy or XLA count it in 64 bits."""
+"""Limits of arrays and loops: larger ones are rejected before NumPy or XLA count them in 64 bits."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -9,13 +9,13 @@ from ..diagnostics import Code, CompileError, Span
 from ..symbolic import Box, IndexVar
 from .survey import Comprehension
 
-# Of NumPy's arrays.
+# The limit of NumPy arrays.
 MOST_DIMENSIONS: Final = 64
 _MOST: Final = 2**63 - 1
 
 
 def check_array(tensor: ir.Tensor, shape: tuple[int, ...], span: Span) -> None:
-    """Raises `CompileError` (TC0604) for a shape that no array has."""
+    """Raises `CompileError` (TC0604) for a shape that is too large for an array."""
     if len(shape) > MOST_DIMENSIONS:
         raise CompileError(
             Code.TOO_LARGE,
@@ -23,7 +23,7 @@ def check_array(tensor: ir.Tensor, shape: tuple[int, ...], span: Span) -> None:
             span,
             help="put several dimensions into one, or leave out those of one element",
         )
-    # Neither NumPy nor XLA looks whether another dimension is empty.
+    # Neither NumPy nor XLA checks whether another dimension is empty.
     size = prod(max(1, extent) for extent in shape) * ir.types.width(tensor.dtype)
     if size > _MOST:
         raise CompileError(
@@ -35,7 +35,7 @@ def check_array(tensor: ir.Tensor, shape: tuple[int, ...], span: Span) -> None:
 
 
 def check_points(statement: Comprehension, box: Box) -> None:
-    """Raises `CompileError` (TC0604) for a statement with more indices, or more points, than there can be."""
+    """Raises `CompileError` (TC0604) for a statement with too many indices or points."""
     if len(box) <= MOST_DIMENSIONS and _points(box, box) <= _MOST:
         return
     domain = statement.domain
@@ -63,7 +63,7 @@ def check_points(statement: Comprehension, box: Box) -> None:
 
 
 def _paths(expr: ir.Expr, outer: tuple[IndexVar, ...]) -> Iterator[tuple[IndexVar, ...]]:
-    """The indices that run inside one another: those of the statement, and of each chain of inline reductions."""
+    """Nested indices: those of the statement, followed by each chain of inline reductions."""
     outer = (*outer, *_bound(expr))
     yield outer
     for child in ir.children(expr):

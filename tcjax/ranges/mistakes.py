@@ -1,4 +1,4 @@
-"""What range inference says when it cannot go on."""
+"""The error messages of range inference."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from .survey import Comprehension, Read, Test
 
 
 def unbound_index(function: ir.Function, statement: Comprehension, solution: Solution) -> CompileError:
-    """TC0401 for the first index that is left over."""
+    """TC0401 for the first unsolved index."""
     sizes = _meant_as_sizes(statement, solution)
     waiting = (i for i, r in solution.survey.ranges.items() if sizes & (r.lo.variables | r.hi.variables))
     index = next(waiting, solution.unsolved[0])
@@ -35,7 +35,7 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
     later = None if mentions else _read_before_written(function, statement, index)
-    unknown = "no tensor is read at it" if later is None else f"how large `{later.name}` is, the loop says later"
+    unknown = "no tensor is read at it" if later is None else f"the loop gives the size of `{later.name}` only later"
     shown = "; ".join(seen[:3]) or unknown
     span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
     own = {each: size for each in solution.unsolved if (size := _own_size(each, solution)) is not None}
@@ -65,7 +65,7 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
 
 
 def _own_size(index: IndexVar, solution: Solution) -> str | None:
-    """The extent of the dimension that an index runs along, most likely, where it may run beyond the ends."""
+    """The likely extent of an index that may run beyond the ends: that of the dimension it runs along."""
     for constraint in solution.reads:
         subscript = constraint.subscript
         inner = subscript if subscript.bounded is None else subscript.bounded.argument
@@ -76,7 +76,7 @@ def _own_size(index: IndexVar, solution: Solution) -> str | None:
 
 
 def _unbound_hull(function: ir.Function, given: ir.Range) -> CompileError:
-    """TC0405 for a ragged range that says which values of its index count, where nothing says which there are."""
+    """TC0405 for a ragged range whose index has no other bound: the range filters values, but none are given."""
     index, span = given.index, given.span
     ends = [read.tensor for end in ir.ragged_ends((given,)) for read in ir.accesses(end)]
     rows = [tensor for tensor in function.parameters if tensor.rank == 1 and tensor not in ends]
@@ -91,21 +91,21 @@ def _unbound_hull(function: ir.Function, given: ir.Range) -> CompileError:
 
 
 def _some_size(function: ir.Function, solution: Solution) -> str:
-    """A size for an example: of what the statement reads if it reads anything, else of a parameter."""
+    """A size for an example: of a tensor that the statement reads, else of a parameter."""
     read = [constraint.read.access.tensor for constraint in solution.reads]
     shapes = [tensor.shape for tensor in (*read, *function.parameters) if tensor.rank]
     return str(shapes[0][0]) if shapes else "8"
 
 
 def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[IndexVar]:
-    """Open indices that only ends of ranges and values mention: ``where k in 0:W`` without a `W` in any type."""
+    """Unsolved indices that occur only in ends of ranges and in values: ``where k in 0:W`` without a typed `W`."""
     ends = frozenset().union(*(r.lo.variables | r.hi.variables for r in solution.survey.ranges.values()))
     read = frozenset().union(*(read.subscript.variables for read in solution.reads))
     return (ends & frozenset(solution.unsolved)) - read - _left_indices(statement)
 
 
 def _read_before_written(function: ir.Function, statement: Comprehension, index: IndexVar) -> ir.Tensor | None:
-    """The tensor that a statement reads at an index, and that itself or a later one writes first."""
+    """The tensor read at an index that is first written by the same or a later statement."""
     written = {tensor.name for each in function.statements for tensor in ir.targets(each)}
     found = (read for read in ir.accesses_of(statement) if any(index in each.variables for each in read.indices))
     return next((read.tensor for read in found if read.tensor.name in written), None)
@@ -121,7 +121,7 @@ def _sized(function: ir.Function, tensor: ir.Tensor, span: Span) -> str:
 
 
 def unbound_target(function: ir.Function, statement: Comprehension, dimension: int) -> CompileError:
-    """TC0401 for a computed left side whose extent nothing gives."""
+    """TC0401 for a computed left side whose extent is not given."""
     target = statement.target
     remedy = _sized(function, target, statement.span)
     return CompileError(
@@ -161,7 +161,7 @@ def too_large(statement: Comprehension, what: str, interval: Interval) -> Compil
 
 
 def unbound_size(span: Span, sizes: Iterable[SizeVar]) -> CompileError:
-    """TC0404 for a size that no argument gives."""
+    """TC0404 for a size that no argument determines."""
     names = sorted(size.name for size in sizes)
     return CompileError(
         Code.UNBOUND_SIZE,
@@ -174,7 +174,7 @@ def unbound_size(span: Span, sizes: Iterable[SizeVar]) -> CompileError:
 def output_size(
     statement: Comprehension, dimension: int, found: Interval, wanted: Size, given_by: str, meant: IndexVar | None
 ) -> CompileError:
-    """TC0603 where what is written does not fill what was declared or passed; `meant` is an index that would."""
+    """TC0603 if the writes do not fill the declared or passed tensor; `meant` is an index that would."""
     name = statement.target.name
     index = statement.indices[dimension]
     part = found.intersect(Interval(Size.of(0), wanted))
@@ -191,7 +191,7 @@ def output_size(
 def call_output_size(
     statement: ir.Statement, tensor: ir.Tensor, found: tuple[int, ...], wanted: tuple[int, ...]
 ) -> CompileError:
-    """TC0603 where a call returns another shape than was declared or is there already."""
+    """TC0603 if a call returns another shape than was declared or exists already."""
     return CompileError(
         Code.OUTPUT_SIZE,
         f"`{tensor.name}` has the shape {wanted}, but the call returns the shape {found}",
@@ -211,7 +211,7 @@ def out_of_range(
 ) -> CompileError:
     """TC0701 for a read, TC0702 for a write that leaves the tensor at `point` (or maybe, when it is None).
 
-    `tightened` is the range of one index that would mend it.
+    `tightened` is the range of one index that would fix it.
     """
     access, region = constraint.read.access, constraint.region
     assert region is not None
@@ -243,9 +243,9 @@ def read_while_written(
     *,
     inside: bool,
 ) -> CompileError:
-    """TC0708 where a statement reads at `point` an element that it writes there at the values for the `twins`.
+    """TC0708 if a statement reads at `point` an element that it writes at the point given by the `twins`.
 
-    The old values are an alternative where all accesses of the target stay `inside`.
+    The message suggests the old values as an alternative if all accesses of the target stay `inside`.
     """
     access, span, name = read.access, read.access.span, written_name(read.access)
     left = ir.Access(statement.target, statement.indices)
@@ -279,7 +279,7 @@ def _copied(function: ir.Function, access: ir.Access, where: str) -> str:
 
 
 def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span) -> str:
-    """The loop that computes the statement step by step; nothing where one index does not say how."""
+    """The loop that computes the statement step by step; empty unless a single index determines the order."""
     offsets: dict[IndexVar, set[int | None]] = {}
     for access in ir.accesses_of(statement):
         if access.tensor != statement.target:
@@ -318,7 +318,7 @@ def read_before_step(
     point: Mapping[IndexVar, int] | None,
     sizes: Mapping[SizeVar, int],
 ) -> CompileError:
-    """TC0708 where a step of the `loops` reads an element that a later one, at the values for the `twins`, writes."""
+    """TC0708 if a step of the `loops` reads an element that a later step, given by the `twins`, writes."""
     access, span, name = read.access, read.access.span, written_name(read.access)
     if point is None:
         message = f"no proof was found that an earlier step wrote the element that `{show_access(access)}` reads"
@@ -346,7 +346,7 @@ def read_before_step(
 
 
 def _unused(name: str, function: ir.Function) -> str:
-    """The name, or one like it that nothing in the function has."""
+    """The name, or a similar one that the function does not use."""
     written = (target.name for statement in function.statements for target in ir.targets(statement))
     taken = {*_names(function), *written}
     while name in taken:
@@ -361,7 +361,7 @@ def shared_target(
     point: Mapping[IndexVar, int] | None,
     sizes: Mapping[SizeVar, int],
 ) -> CompileError:
-    """TC0704 where an ``=`` writes an element twice: at `point` and at its values for the `twins`."""
+    """TC0704 if an ``=`` writes an element twice: at `point` and at the point given by the `twins`."""
     name, left = statement.target.name, ir.Access(statement.target, statement.indices)
     if point is None:
         message = "nothing says that these targets are distinct: two values may go to one element"
@@ -385,7 +385,7 @@ def _why_not(index: IndexVar, constraint: Constraint, solution: Solution) -> str
         reads = any(isinstance(node, ir.Access) for data in ir.data_atoms(subscript) for node in ir.walk(data.expr))
         return f"in {shown} the data decides" if reads else f"{shown} multiplies or divides indices"
     if constraint.read.guarded and subscript.bare is None:
-        return f"{shown} is read under a condition, and then only a bare `{index}` counts"
+        return f"{shown} is read under a condition, where only a bare `{index}` limits it"
     if others:
         return f"{shown} depends on {_listed(others)} too"
     if not is_solvable(subscript, index):
@@ -434,7 +434,7 @@ def _remedy(
 
 
 def _swapped(access: ir.Access, solution: Solution) -> list[tuple[IndexVar, Size, Size]]:
-    """The ranges that read the whole tensor where the given ones read its transpose; else empty."""
+    """The ranges that read the whole tensor if the given ones read its transpose; else empty."""
     regions = {c.subscript: c.region for c in solution.reads if c.read.access is access}
     wanted = [(subscript.bare, regions.get(subscript)) for subscript in access.indices]
     given: list[Interval] = []
@@ -453,7 +453,7 @@ def _swapped(access: ir.Access, solution: Solution) -> list[tuple[IndexVar, Size
 
 
 def _symbolic_end(index: IndexVar, interval: Interval, constraint: Constraint, region: Interval) -> Size:
-    """The end of a range in sizes of the text where ``index + c`` reads a whole dimension, else as it is for a call."""
+    """The end of a range, in sizes of the text if ``index + c`` reads a whole dimension, else as a number."""
     rest = constraint.subscript - Affine.of(index)
     if rest.terms or region.lo != Size.of(0) or region.hi - rest.base != interval.hi:
         return interval.hi
@@ -461,14 +461,14 @@ def _symbolic_end(index: IndexVar, interval: Interval, constraint: Constraint, r
 
 
 def _range(index: IndexVar, lo: object, hi: object, solution: Solution, span: Span) -> str:
-    """A range where it would stand: behind the statement, or in the brackets of a reduction."""
+    """A range as written at its place: after the statement, or in the brackets of a reduction."""
     if index in solution.survey.inline:
         return f"{phrases.limits(index, lo, hi, span)} in the brackets"
     return phrases.ranged(index, lo, hi, span)
 
 
 def _inside(subscript: Affine, region: Interval, solution: Solution) -> str:
-    """The condition that keeps the subscript in the region: the sides on which it can leave."""
+    """The condition that keeps the subscript in the region, only for the sides where it can leave."""
     values = solution.facts.interval(subscript)
     sides: list[str] = []
     if values is None or values.lo != maximum(values.lo, region.lo):

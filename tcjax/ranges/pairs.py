@@ -31,18 +31,18 @@ from .conditions import Paths
 from .rounds import Place, Ranges, Solution, left_constraints
 from .survey import Comprehension, Read
 
-# Most pairs that meet have one near the first point, which is quickly found.
+# Most pairs that meet include a point near the first, which is found quickly.
 SMALL_CORNER: Final = 8
 
-# What goes wrong from these sizes on is wrong: a program for smaller ones only would give them as numbers.
+# An error at these and all larger sizes is reported: a program for smaller ones only would state them as numbers.
 ORDINARY_SIZE: Final = 8
 
-# So many values from the first, and from the last, of its range are tried for a coordinate that is to become a formula.
+# Number of values tried from each end of a coordinate's range when its formula is sought.
 STEPS: Final = ((2, 0), (1, 1), (4, 4))
 
 
 def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Mapping[SizeVar, int]) -> None:
-    """Raises `CompileError` (TC0704) where two points of an ``=`` write one element."""
+    """Raises `CompileError` (TC0704) if two points of an ``=`` write one element."""
     if all(index.bare is not None for index in statement.indices):
         return
     indices = solution.survey.indices
@@ -59,7 +59,9 @@ def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Map
 
 
 def _meets(target: Affine, twins: Mapping[IndexVar, IndexVar]) -> Iterator[Condition]:
-    """When a subscript of the left side is the same at two points; of data, only at the same ones: it is promised."""
+    """The conditions that the left side's subscripts are equal at two points; with a promise, data is equal only at the
+    same points.
+    """
     if target.is_data:
         yield from (compare("==", index, twins[index]) for index in target.variables)
     else:
@@ -68,9 +70,9 @@ def _meets(target: Affine, twins: Mapping[IndexVar, IndexVar]) -> Iterator[Condi
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A read of the target, and when its point meets another that writes what it reads.
+    """A read of the target, and the condition that its point meets another one that writes the element.
 
-    `indices` are those around the read, `twins` the names of the statement's at the other point.
+    `indices` are those around the read, `twins` the names of the statement's indices at the other point.
     """
 
     read: Read
@@ -87,10 +89,10 @@ def check_own_reads(
     place: Place,
     sizes: Mapping[SizeVar, int],
 ) -> None:
-    """Raises `CompileError` (TC0708) where a point reads an element of the target that another point writes.
+    """Raises `CompileError` (TC0708) if a point reads an element of the target that another point writes.
 
-    A point may read the element that it writes itself. What depends on data may be any element. `place` is where the
-    target has its elements.
+    A point may read the element that it writes itself. A data-dependent subscript may be any element. `place` is the
+    position of the target's elements.
     """
     for meeting in _meetings(statement, solution, sizes):
         found = _search(meeting.condition, meeting.indices, meeting.twins, box)
@@ -110,10 +112,9 @@ def undecided_own_reads(
     sizes: Mapping[SizeVar, Size],
     facts: Facts,
 ) -> Iterator[ir.Access]:
-    """The reads of the target of which sizes decide whether other points write what they read.
+    """The reads of the target for which it depends on sizes whether other points write what they read.
 
-    Raises `CompileError` (TC0708) for one that meets such a point whenever the sizes are not very small. `facts` are
-    those about sizes.
+    Raises `CompileError` (TC0708) for one that conflicts for all but very small sizes. `facts` are those about sizes.
     """
     for meeting in _meetings(statement, solution, sizes):
         ordinary = [AtLeastZero(Affine.of(size) - ORDINARY_SIZE) for size in _sizes(meeting, solution.ranges)]
@@ -130,9 +131,9 @@ def undecided_own_reads(
 
 
 def _meetings(statement: Comprehension, solution: Solution, sizes: Mapping[SizeVar, SizeLike]) -> Iterator[_Meeting]:
-    """Each read of the target, but for those of the very element that is written.
+    """Each read of the target, except reads of the very element being written.
 
-    A point meets another where it reads what the other writes, and does not write it too. An operator with ``!`` writes
+    A point meets another if it reads what the other writes and does not write it itself. An operator with ``!`` writes
     every element that its left side names, wherever its guard holds.
     """
     paths = Paths(sizes)
@@ -162,7 +163,7 @@ def _stays_inside(
     sizes: Mapping[SizeVar, SizeLike],
     facts: Facts,
 ) -> bool:
-    """Whether the left side and the reads of the target are inside it, as far as no condition and no data decides."""
+    """Whether the left side and the reads of the target are inside it, except conditional or data-dependent ones."""
     own = [each for each in solution.reads if each.read.access.tensor.name == statement.target.name]
     for constraint in (*left_constraints(statement, place, solution.survey, sizes), *own):
         if constraint.read.path is not None or constraint.subscript.is_data:
@@ -176,7 +177,7 @@ def _stays_inside(
 
 
 def _apart(statement: Comprehension, indices: tuple[IndexVar, ...]) -> dict[IndexVar, IndexVar]:
-    """Names for the indices at another point of the statement; loops around it are at one step."""
+    """Names for the indices at another point of the statement; the loops around it are at the same step."""
     return twins_of(tuple(index for index in indices if index not in statement.domain.loops))
 
 
@@ -186,20 +187,20 @@ def twins_of(indices: tuple[IndexVar, ...]) -> dict[IndexVar, IndexVar]:
 
 
 def perhaps(operator: str, one: Affine, other: Affine) -> Condition:
-    """The comparison of values at two points; data may be different at each, and anything."""
+    """The comparison of values at two points; data may differ between them and have any value."""
     return TRUE if one.is_data or other.is_data else compare(operator, one, other)
 
 
 def _search(
     condition: Condition, indices: tuple[IndexVar, ...], twins: Mapping[IndexVar, IndexVar], box: Box
 ) -> Search:
-    """A pair of points where the condition holds, if there is one."""
+    """A search for a pair of points where the condition holds."""
     own = {index: ends for index, ends in box.items() if index in indices}
     return search(condition, {**own, **{twins[index]: own[index] for index in indices if index in twins}})
 
 
 def search(condition: Condition, box: Box) -> Search:
-    """A point of the box where the condition holds, if there is one."""
+    """A search for a point of the box where the condition holds."""
     found = Search(empty=True)
     for width in (SMALL_CORNER, None):
         if found.empty:
@@ -212,10 +213,10 @@ def search(condition: Condition, box: Box) -> Search:
 
 
 def _general_point(meeting: _Meeting, ranges: Ranges, facts: Facts) -> dict[IndexVar, Size] | None:
-    """A pair of points as formulas of the sizes, that meets whenever no size is very small, as `facts` say.
+    """A pair of points, as formulas in the sizes, that conflicts unless a size is very small, as proved from `facts`.
 
-    One is searched for with numbers, near the ends of the ranges. Each of its coordinates is seen as so many steps from
-    the end that is nearer, and then it is proved that this is such a pair for all sizes.
+    The pair is first searched for with numbers, near the ends of the ranges. Each of its coordinates is expressed as a
+    distance from the nearer end; then it is proved that this pair conflicts for all sizes.
     """
     indices, twins = meeting.indices, meeting.twins
     intervals = {index: interval for index in indices if (interval := ranges.get(index)) is not None}
@@ -245,7 +246,7 @@ def _general_point(meeting: _Meeting, ranges: Ranges, facts: Facts) -> dict[Inde
 
 
 def _sizes(meeting: _Meeting, ranges: Ranges) -> list[SizeVar]:
-    """The sizes that a meeting depends on, in a fixed order."""
+    """The sizes that a conflict depends on, in a fixed order."""
     found: set[SizeVar] = set()
 
     def note(size: Size) -> Size:

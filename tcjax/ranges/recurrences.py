@@ -1,4 +1,4 @@
-"""Loops: whether what a step reads was written by an earlier one."""
+"""Loops: whether the elements that a step reads were written by an earlier one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ Solved = Mapping[int, tuple[Solution, Box]]
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A read in a loop, and when its step meets a later one that writes what it reads.
+    """A read in a loop, and the condition that a later step writes what it reads.
 
-    `reads` and `writes` are numbers of statements, `common` the loops around both, `twins` the names of the indices
-    at the later step.
+    `reads` and `writes` are statement numbers, `common` the loops around both, `twins` the names of the indices at the
+    later step.
     """
 
     reads: int
@@ -45,11 +45,11 @@ class _Meeting:
 
 
 def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
-    """Raises `CompileError` (TC0708) where a step of a loop reads an element that a later one writes.
+    """Raises `CompileError` (TC0708) if a step of a loop reads an element that a later step writes.
 
-    What the same step writes further down is later, too, unless something above has written it. A tensor that every
-    step of one of the loops writes anew has what was last written; what the statement itself writes in the same step
-    is `pairs`' to check.
+    A write further down in the same step is later, too, unless a statement above has written the element. A tensor that
+    every step rewrites completely holds the latest values. Writes of the statement itself in the same step are checked
+    in `pairs`.
     """
     for each in _meetings(function, {number: solution for number, (solution, _) in solved.items()}, sizes):
         (own, box), (_, there) = solved[each.reads], solved[each.writes]
@@ -65,7 +65,7 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
 def undecided_steps(
     function: ir.Function, solved: Mapping[int, Solution], sizes: Mapping[SizeVar, Size]
 ) -> Iterator[ir.Access]:
-    """The reads in loops of which sizes decide whether a later step writes what they read."""
+    """The reads in loops for which it depends on sizes whether a later step writes what they read."""
     for each in _meetings(function, solved, sizes):
         there = solved[each.writes].ranges
         ranges = {twin: interval for i, twin in each.twins.items() if (interval := there[i]) is not None}
@@ -77,7 +77,7 @@ def undecided_steps(
 def _meetings(
     function: ir.Function, solved: Mapping[int, Solution], sizes: Mapping[SizeVar, SizeLike]
 ) -> Iterator[_Meeting]:
-    """Each read of what statements of its loops write, but for what is written before it in any case."""
+    """Each read of a tensor that statements of its loops write, unless it is certainly written before."""
     for reader, writer in _pairs(function):
         reads, writes = function.statements[reader], function.statements[writer]
         assert isinstance(reads, Comprehension) and isinstance(writes, Comprehension)
@@ -103,7 +103,7 @@ def _meetings(
 
 
 def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:
-    """Statements of one loop of which the first reads what the second writes."""
+    """Pairs of statements in one loop where the first reads what the second writes."""
     for number, statement in enumerate(function.statements):
         around = function.around(number)
         if not around or not isinstance(statement, Comprehension):
@@ -115,7 +115,7 @@ def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:
 
 
 def _written_above(function: ir.Function, reader: int, access: ir.Access, loops: tuple[ir.Loop, ...]) -> bool:
-    """Whether a statement above the reader, in the same step or before the loops, writes what is read at any step."""
+    """Whether a statement above the reader, in the same step or before the loops, writes every element that is read."""
     steps = {loop.index for loop in loops}
     own = function.statements[reader]
     assert isinstance(own, Comprehension)
@@ -131,7 +131,7 @@ def _written_above(function: ir.Function, reader: int, access: ir.Access, loops:
 
 
 def _later(loops: tuple[ir.Loop, ...], twins: Mapping[IndexVar, IndexVar], *, or_same: bool) -> Condition:
-    """That the twins' step comes after that of the loops' indices."""
+    """The condition that the twins' step comes after that of the loops' indices."""
     same: list[Condition] = []
     found: list[Condition] = []
     for loop in loops:

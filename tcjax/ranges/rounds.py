@@ -1,4 +1,4 @@
-"""TC's rounds: the range of every index of a statement, from what it reads."""
+"""TC's inference rounds: the range of every index of a statement, from the accesses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,13 +13,13 @@ from ..symbolic import Affine, Clamp, Facts, IndexVar, Interval, Quotient, SizeL
 from ..symbolic.affine import Atom
 from .survey import Comprehension, Read, Survey, Test, survey
 
-# What a clamp multiplies into is never worth more alternatives than this.
+# Limit on the number of alternatives that clamps multiply into.
 CLAMP_LIMIT: Final = 64
 
-# A formula that is longer helps nobody, and formulas of formulas could double in length at every step.
+# Longer formulas are useless, and nested ones could double in length at every step.
 FORMULA_LIMIT: Final = 1000
 
-# What Python subscripts, at the start of a text.
+# A Python subscript at the start of a text.
 _SUBSCRIPTED: Final = re.compile(r"([^\W\d]\w*)\s*\[")
 
 Ranges = dict[IndexVar, Interval | None]
@@ -27,10 +27,11 @@ Ranges = dict[IndexVar, Interval | None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which logical indices a tensor has, per dimension; None where sizes decide in a way that has no formula.
+    """The logical indices of a tensor's elements, per dimension; None if they depend on sizes in a way without a
+    formula.
 
     `written` says whether a statement has defined it; before that a declaration or a caller may have fixed its extents.
-    In the dimensions `open` only single places have been written so far, and what comes may lie elsewhere.
+    Along the dimensions `open` only single positions have been written so far, and later writes may be elsewhere.
     """
 
     intervals: tuple[Interval | None, ...]
@@ -38,13 +39,13 @@ class Place:
     open: frozenset[int] = frozenset()
 
     def substitute(self, sizes: Mapping[SizeVar, SizeLike]) -> "Place":
-        """The place with size variables replaced."""
+        """The place with size variables substituted."""
         return replace(self, intervals=tuple(each and each.substitute(sizes) for each in self.intervals))
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """``subscript`` stays in `region`: one dimension of a read or of the left side, its sizes substituted."""
+    """``subscript`` must stay in `region`: one dimension of a read or of the left side, with sizes substituted."""
 
     subscript: Affine
     region: Interval | None
@@ -53,12 +54,16 @@ class Constraint:
 
     @property
     def is_always_inside(self) -> bool:
-        """Whether it is brought into its dimension, which then must have an element: by a boundary, or as data are."""
+        """Whether it is clamped or mapped into its dimension, which then must not be empty: by a boundary, or because
+        it is data.
+        """
         return self.subscript.is_data or self.subscript.bounded is not None
 
     @cached_property
     def subscripts(self) -> tuple[Affine, ...]:
-        """What constrains: the subscript itself, with each clamp replaced by each of its arguments."""
+        """The affine expressions that are constrained: the subscript, with each clamp replaced by each of its
+        arguments.
+        """
         bare = self.subscript.bare is not None
         if self.is_always_inside or (self.read.guarded and not bare):
             return ()
@@ -75,11 +80,11 @@ Ends = tuple[tuple[Constraint, ...], tuple[Constraint, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The range of each index of a statement (None: depends on sizes), and in words what fixed it.
+    """The range of each index of a statement (None: depends on sizes), and its origin in words.
 
-    `reads` has a constraint for each dimension of each read that is evaluated, `unsolved` the indices left over;
-    `decisive` are the constraints that gave the ends of an inferred range, low and high, all that say the same;
-    `facts` hold at every point of the statement.
+    `reads` has a constraint for each dimension of each evaluated read, `unsolved` the indices without a range;
+    `decisive` are all constraints that gave the ends of an inferred range, low and high; `facts` hold at every point of
+    the statement.
     """
 
     survey: Survey
@@ -96,10 +101,10 @@ def solve_statement(
 ) -> Solution:
     """Solves for every index: given ranges first, then rounds over the subscripts with one open index.
 
-    All solutions of a round are simultaneous. The left side takes part: a bare index of a tensor that an earlier
-    statement wrote from the start; of a tensor that is only declared or passed in, and computed subscripts,
-    when nothing else helps. So does a compound subscript under a condition that cannot keep it inside. After
-    section 2.1 of TC's inference; `where` replaces, it never intersects. `facts` are those about sizes.
+    All solutions of a round are simultaneous. The left side takes part, too: from the start with bare indices of a
+    tensor that an earlier statement wrote; if nothing else helps, with computed subscripts and with a tensor that is
+    only declared or passed in. The same holds for a compound subscript under a condition that cannot keep it inside.
+    After section 2.1 of TC's inference; `where` replaces, it never intersects. `facts` are those about sizes.
     """
     surveyed = survey(statement)
     imagined = read_constraints(surveyed.hypothetical, places, sizes)
@@ -127,7 +132,7 @@ def solve_statement(
 def read_constraints(
     reads: Iterable[Read], places: Mapping[str, Place], sizes: Mapping[SizeVar, SizeLike]
 ) -> Iterator[Constraint]:
-    """One constraint for each dimension of each read of a tensor that has elements by now."""
+    """One constraint for each dimension of each read of a tensor that already has elements."""
     for read in reads:
         place = places.get(read.access.tensor.name)
         if place is None:
@@ -148,7 +153,7 @@ def left_constraints(
 def _split_left(
     statement: Comprehension, place: Place | None, surveyed: Survey, sizes: Mapping[SizeVar, SizeLike]
 ) -> tuple[list[Constraint], list[Constraint]]:
-    """Those that hold from the start, and those for when nothing else helps."""
+    """Those that hold from the start, and those used if nothing else helps."""
     if place is None:
         return [], []
     constraints = left_constraints(statement, place, surveyed, sizes)
@@ -158,10 +163,10 @@ def _split_left(
 
 
 def _unprotected(reads: Iterable[Constraint], open_: Iterable[IndexVar]) -> list[Constraint]:
-    """Compound subscripts whose condition does not keep them inside, as if there were none.
+    """Compound subscripts whose condition does not keep them inside; they count as unconditional.
 
-    The condition compares none of the subscript's indices, and what it reads does not depend on the open ones: in
-    ``M(k) > 0 ? A(i+k) : 0`` nothing but the range of `i` can keep ``i+k`` inside.
+    The condition compares none of the subscript's indices, and its reads do not depend on the open ones: in
+    ``M(k) > 0 ? A(i+k) : 0`` only the range of `i` can keep ``i+k`` inside.
     """
     wanted, known = frozenset(open_), dict[int, tuple[frozenset[IndexVar], frozenset[IndexVar]]]()
     found: list[Constraint] = []
@@ -177,7 +182,7 @@ def _unprotected(reads: Iterable[Constraint], open_: Iterable[IndexVar]) -> list
 def conditioned(
     path: Test | None, known: dict[int, tuple[frozenset[IndexVar], frozenset[IndexVar]]]
 ) -> tuple[frozenset[IndexVar], frozenset[IndexVar]]:
-    """The indices that the tests of a path compare, and those at which they read tensors."""
+    """The indices that the tests of a path compare, and those at which the tests read tensors."""
     tests: list[Test] = []
     while path is not None and id(path) not in known:
         tests.append(path)
@@ -233,7 +238,7 @@ class _Rounds:
                 self.settle(index, reduce(self.facts.intersection, intervals) if known else None, solutions)
 
     def resolve_given(self) -> bool:
-        """Resolves the given ranges whose ends are known; whether there was one."""
+        """Resolves the given ranges whose ends are known; returns whether there was one."""
         ready = [
             index
             for index in self.open
@@ -245,14 +250,14 @@ class _Rounds:
             if lo is None or hi is None:
                 interval = None
             else:
-                # A moving range may be empty at every point: that is no mistake.
+                # A range with varying ends may be empty at every point: that is legal.
                 last = hi.hi - 1
                 interval = Interval(lo.lo, self.facts.maximum(lo.lo, last) if _ends(given) else last)
             self.close(index, interval, self.written[index])
         return bool(ready)
 
     def only_open_index(self, subscript: Affine) -> IndexVar | None:
-        """The index that is not solved yet, if it is the only one and has no given range."""
+        """The only index that is still unsolved, unless it has a given range."""
         unresolved = [index for index in subscript.variables if index not in self.solved]
         if len(unresolved) != 1 or unresolved[0] in self.given or unresolved[0] not in self.open:
             return None
@@ -271,14 +276,16 @@ class _Rounds:
         self.close(index, interval, " and ".join(dict.fromkeys(reasons)))
 
     def reason(self, index: IndexVar, constraint: Constraint) -> str:
-        """The constraint, and the given ranges of the other indices in it: their ends leave so much for this one."""
+        """The constraint in words, with the given ranges of its other indices, which determine what remains for this
+        one.
+        """
         others = sorted(map(str, constraint.subscript.variables - {index}))
         given = {str(other): words for other, words in self.written.items()}
         beside = [given[other] for other in others if other in given]
         return f"{constraint} at every {' and '.join(beside)}" if beside else str(constraint)
 
     def close(self, index: IndexVar, interval: Interval | None, reason: str) -> None:
-        """An index is solved."""
+        """Records that an index is solved."""
         found = self.solved[index] = None if interval is None else _readable(self.facts.shortened(interval))
         self.reasons[index] = reason
         del self.open[index]
@@ -287,7 +294,7 @@ class _Rounds:
 
 
 def is_solvable(subscript: Affine, index: IndexVar) -> bool:
-    """Whether the index occurs in one place only, inside floors at most."""
+    """Whether the index occurs only once, at most inside floors."""
     while True:
         holding = [atom for atom, _ in subscript.terms if _occurs(index, atom)]
         if len(holding) != 1:
@@ -329,7 +336,7 @@ def solve(subscript: Affine, index: IndexVar, region: Interval, facts: Facts) ->
 
 
 def show_access(access: ir.Access) -> str:
-    """The access, or the left side of a statement, as it was written where the text is at hand; else as it would be."""
+    """The access, or the left side of a statement, as written if the text is available; else as it would be written."""
     text, name = access.span.text, written_name(access)
     if text.startswith(name) and (brackets := _first_bracket(text[len(name) :])):
         return name + brackets
@@ -337,13 +344,13 @@ def show_access(access: ir.Access) -> str:
 
 
 def written_name(access: ir.Access) -> str:
-    """The tensor as the text calls it: where Python accumulates into a parameter, the tensor is a copy of that."""
+    """The tensor's name in the text: where Python accumulates into a parameter, the tensor is a copy."""
     head = _SUBSCRIPTED.match(access.span.text) if access.span.source.is_python else None
     return head[1] if head else access.tensor.name
 
 
 def _first_bracket(text: str) -> str:
-    """The pair of brackets with which a text begins, and what is between them: behind it a statement goes on."""
+    """The bracket pair at the beginning of a text, and its content; after it the statement continues."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -381,7 +388,9 @@ def _decisive(interval: Interval | None, solutions: list[tuple[Constraint, Inter
 
 
 def _unclamped(affine: Affine) -> list[Affine]:
-    """The expression with each clamp replaced by each of its arguments that has an index; itself without clamps."""
+    """The expression with each clamp replaced by each of its arguments that contains an index; unchanged without
+    clamps.
+    """
     results = [Affine.of(affine.base)]
     for atom, weight in affine.terms:
         match atom:

@@ -1,4 +1,4 @@
-"""The sizes of a call: what the arguments' shapes say of the declared dimensions."""
+"""The sizes of a call, from the arguments' shapes and the declared dimensions."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -17,9 +17,9 @@ def bind_sizes(
 ) -> dict[SizeVar, int]:
     """Every size that the parameters' shapes or a keyword (`sizes`) give, in elements.
 
-    `shapes` has a shape for each parameter. Raises `CompileError`: TC0502 for a wrong rank, TC0601 where two
-    arguments or a constant disagree, TC0404 for a keyword that names no size, TC0607 where sizes that are known by now
-    violate one of the `assumptions`.
+    `shapes` has a shape for each parameter. Raises `CompileError`: TC0502 for a wrong rank, TC0601 where two arguments
+    or a constant disagree, TC0404 for a keyword that names no size, TC0607 where the known sizes violate one of the
+    `assumptions`.
     """
     bound: dict[SizeVar, int] = {}
     origins: dict[SizeVar, str] = {}
@@ -56,14 +56,14 @@ def _check_rank(parameter: ir.Tensor, shape: tuple[int, ...]) -> None:
     wanted = f"has {_count(parameter.rank, 'dimension')} {_tuple(parameter.shape)}" if parameter.rank else "is a scalar"
     raise CompileError(
         Code.ARGUMENT_RANK,
-        f"`{parameter.name}` {wanted}, the argument has {_count(len(shape), 'dimension')}, shape {_tuple(shape)}",
+        f"`{parameter.name}` {wanted}, but the argument has {_count(len(shape), 'dimension')}, shape {_tuple(shape)}",
         parameter.span,
         help=f"pass an array of rank {parameter.rank} for `{parameter.name}`, or change its declaration",
     )
 
 
 def _check_formulas(function: ir.Function, shapes: Mapping[str, tuple[int, ...]], bound: dict[SizeVar, int]) -> None:
-    """Dimensions that are numbers, or expressions of sizes."""
+    """Checks dimensions that are numbers or expressions of sizes."""
     for parameter in function.parameters:
         for dimension, (size, found) in enumerate(zip(parameter.shape, shapes[parameter.name], strict=True)):
             wanted = size.substitute(bound).constant

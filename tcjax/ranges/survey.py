@@ -1,4 +1,4 @@
-"""What a statement reads, under which conditions, and which index variables it has."""
+"""What a statement reads and under which conditions, and its index variables."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ Comprehension = ir.Define | ir.Accumulate
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One condition on the way to a read: `condition` must have given `outcome`, and all tests before it theirs."""
+    """One condition before a read: `condition` had the given `outcome`, and so had all tests before it."""
 
     condition: ir.Expr
     outcome: bool
@@ -20,9 +20,9 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A tensor read in its place.
+    """A tensor read in context.
 
-    `path` is what must hold for it to happen, `guarded` whether a written condition is part of that, `inner` the
+    `path` is what must hold for it to be executed, `guarded` whether a written condition is part of that, `inner` the
     indices of the inline reductions around it.
     """
 
@@ -34,12 +34,12 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A statement taken apart.
+    """The parts of a statement that range inference needs.
 
     `indices` are its own index variables and `inline` those of its inline reductions, in the order of first appearance,
-    left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones but for the
-    `ragged` ones, whose hulls follow from the reads. `reads` is what is evaluated, `hypothetical` what only ``exists``
-    mentions, `guard` what must hold for the statement to write, `guarded` whether a written guard is part of it.
+    left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones except the
+    `ragged` ones, whose hulls follow from the reads. `reads` are evaluated, `hypothetical` ones occur only in
+    ``exists``; `guard` must hold for the statement to write, and `guarded` tells whether a written guard is part of it.
     `loops` are the indices of the loops around it.
     """
 
@@ -114,7 +114,7 @@ class _Walker:
     def bounded(
         self, ranges: tuple[ir.Range, ...], path: Test | None, guarded: bool, inner: tuple[IndexVar, ...]
     ) -> None:
-        """Notes given ranges, and what the ends of ragged ones read."""
+        """Records given ranges, and the reads in the ends of ragged ones."""
         for index, given in last_of_each(ranges).items():
             (self.ragged if given.is_ragged else self.ranges)[index] = given
             if given.is_ragged:
@@ -124,7 +124,10 @@ class _Walker:
                     self.walk(expr, path, guarded, inner)
 
     def walk(self, expr: ir.Expr, path: Test | None, guarded: bool, inner: tuple[IndexVar, ...] = ()) -> None:
-        """Notes every read below, outermost and leftmost first. ``&&`` and ``||`` stop early, as in C."""
+        """Records every read in the expression, outermost and leftmost first. ``&&`` and ``
+
+        `` short-circuit, as in C.
+        """
         pending: list[tuple[ir.Expr, Test | None, bool, tuple[IndexVar, ...]]] = [(expr, path, guarded, inner)]
         while pending:
             node, path, guarded, inner = pending.pop()

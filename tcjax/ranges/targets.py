@@ -1,4 +1,4 @@
-"""Where a statement's target has its elements."""
+"""The positions of the elements of a statement's target."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,14 +11,14 @@ from .survey import Comprehension
 
 
 def declared_place(tensor: ir.Tensor, sizes: Mapping[SizeVar, SizeLike], *, written: bool = False) -> Place:
-    """The place that the tensor's shape gives: every dimension starts at 0."""
+    """The position given by the tensor's shape: every dimension starts at 0."""
     return Place(tuple(Interval(Size.of(0), size.substitute(sizes)) for size in tensor.shape), written)
 
 
 def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[SizeVar, SizeLike]) -> Place:
     """The hull of what the statement writes.
 
-    None for a dimension whose subscript the data decides, or whose range depends on sizes.
+    None for a dimension whose subscript depends on data, or whose range depends on sizes.
     """
     intervals: list[Interval | None] = []
     for index in statement.indices:
@@ -46,7 +46,7 @@ def grown_place(statement: Comprehension, solution: Solution, sizes: Mapping[Siz
 
 
 def joined_place(one: Place, other: Place, dimensions: frozenset[int], facts: Facts) -> Place:
-    """The hull of two places in the `dimensions` that grow; else, and where `other` does not say, `one`."""
+    """The hull of two places along the `dimensions` that grow; elsewhere, or if `other` is unknown, `one`."""
     intervals = [
         mine if theirs is None or d not in dimensions else theirs if mine is None else _hull(mine, theirs, facts)
         for d, (mine, theirs) in enumerate(zip(one.intervals, other.intervals, strict=True))
@@ -67,10 +67,10 @@ def settled_place(
     *,
     declared: bool,
 ) -> Place:
-    """The place of the target from now on, every size being a number.
+    """The position of the target from now on; every size is a number.
 
-    The first statement decides, unless a declaration or an initial value (`given`, not yet written) does. Raises
-    `CompileError`: TC0401 where only data could tell, TC0603 where an inferred range does not fill what was given.
+    The first statement fixes it, unless a declaration or an initial value (`given`, not yet written) does. Raises
+    `CompileError`: TC0401 if it depends on data, TC0603 if an inferred range does not fill what was given.
     """
     if given is not None and given.written:
         return given

@@ -1,4 +1,4 @@
-"""Elements that no read covers, told before any size is known: where it is so for sizes in every order."""
+"""Reports elements that no read covers before sizes are known, if this holds for sizes in every order."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,14 +9,14 @@ from ..symbolic import SizeVar
 from .bind import bind
 from .unread import is_declared
 
-# No two sizes of a program are equal by chance, and none is small against a window or an offset.
+# No two sizes of the program are equal by chance, and none is small compared to a window or an offset.
 _TRIED: Final = (61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109)
 
 
 def unread_at_any_size(function: ir.Function) -> Iterator[CompileWarning]:
     """The warnings (TC1211) of a program whose declared sizes leave elements unread, whichever of them is larger.
 
-    Only where every dimension of every parameter is declared: two sizes without names may always be equal.
+    Only if every dimension of every parameter is declared: two unnamed sizes may always be equal.
     """
     dimensions = [size for tensor in function.parameters for size in tensor.shape]
     sizes = list(dict.fromkeys(variable for size in dimensions for variable in size.variables()))
@@ -37,5 +37,5 @@ def _unread(function: ir.Function, sizes: dict[SizeVar, int]) -> list[CompileWar
     try:
         return list(bind(function, shapes).warnings)
     except CompileError:
-        # These sizes do not fit; others do.
+        # These sizes do not fit together; others may.
         return []

@@ -1,4 +1,4 @@
-"""What is told of elements that no read covers."""
+"""Messages about elements that no read covers."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from .sizes import as_variable
 class Cause:
     """An index that does not run far enough: `end` as a size, `why` in words, `deciding` the constraints that end it.
 
-    It is `inline` where the brackets of a reduction bind it. `whole` is the end that would read all. `partner` reads a
-    shorter parameter at the same bare index; with one of the two as `exchanged`, both would have as many elements.
+    It is `inline` if the brackets of a reduction bind it. `whole` is the end that would read everything. `partner`
+    reads a shorter parameter at the same bare index; with one of the two `exchanged`, both extents would be equal.
     """
 
     index: IndexVar
@@ -32,10 +32,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A dimension of a parameter of which `count` elements are never read; `read` is the read that goes furthest.
+    """A dimension of a parameter of which `count` elements are never read; `read` is the read that extends furthest.
 
-    `shape` is that of the parameter, `causes` are what ends the read, `indices` all indices that end too early, each
-    with the number of its statement.
+    `shape` is that of the parameter, `causes` are what limits the read, `indices` all indices that end too early, each
+    with its statement's number.
     """
 
     read: Constraint
@@ -46,7 +46,7 @@ class Unread:
 
     @property
     def span(self) -> Span:
-        """Where the read stands, or, if it was derived, what cuts it short."""
+        """The place of the read, or, if it was derived, of what limits it."""
         reads = (self.read, *(constraint for cause in self.causes for constraint in cause.deciding))
         spans = [constraint.read.access.span for constraint in reads]
         return next((span for span in spans if span.source is not NO_SOURCE), NOWHERE)
@@ -57,12 +57,12 @@ class Unread:
 
     @property
     def note(self) -> str:
-        """What `explain` says beside what fixed the range."""
+        """The note in `explain` next to the origin of the range."""
         return f"{self.read} has {self.extent}"
 
     @property
     def warning(self) -> CompileWarning:
-        """What happens, why, and how to say that it should, or that it should not."""
+        """What happens and why, and what to write if it is intended, or if it is not."""
         name, total = self.read.read.access.tensor.name, math.prod(self.shape)
         lost = total // self.extent * self.count
         along = f", {self.count} of {self.extent} along dimension {self.read.dimension}" if len(self.shape) > 1 else ""
@@ -77,10 +77,10 @@ class Unread:
     def _help(self) -> str:
         cause, partner = self.causes[0], self.causes[0].partner
         said = f"say so: {self._ranged(cause, cause.interval.lo, cause.end)}"
-        # SaC's own choices, such as those of `++`, are no conditions of the text.
+        # SaC's own conditionals, such as those of `++`, are not conditions in the text.
         if partner is not None and partner.read.guarded and not self.span.source.is_sac:
             full = self._ranged(cause, 0, cause.whole)
-            return f"a bare `{cause.index}` counts under a condition too, so say how far it runs: {full}"
+            return f"a bare `{cause.index}` limits its range even under a condition, so say how far it runs: {full}"
         access = cause.exchanged
         # A component of an index vector has no name of its own in the text.
         if access is not None and all(str(index) in access.span.text for index in access.indices):
@@ -101,7 +101,7 @@ class Unread:
 
 
 def is_declared(size: Size) -> bool:
-    """Whether the program says how large a dimension is: by a number, or by a size with a name."""
+    """Whether the program states the extent: as a number, or by name."""
     variable = as_variable(size)
     return variable is None or "." not in variable.name
 
@@ -112,7 +112,7 @@ def _runs(interval: Interval) -> str:
 
 
 def _guarded(constraint: Constraint) -> str:
-    """The read, and zero where it would be outside."""
+    """The read, with zero where it would be outside."""
     access, region = constraint.read.access, constraint.region
     assert region is not None
     subscript, size = access.indices[constraint.dimension], access.tensor.shape[constraint.dimension]
@@ -132,7 +132,7 @@ def _shared_size(constraints: Sequence[Constraint], index: IndexVar) -> str:
 
 
 def _typed(constraint: Constraint, shared: str, span: Span) -> str:
-    """The declaration of the parameter, `shared` at this dimension, and what is declared or its index at others."""
+    """A declaration of the parameter: `shared` at this dimension, elsewhere the declared sizes or the indices."""
     access = constraint.read.access
     names: list[str] = []
     for dimension, (size, subscript) in enumerate(zip(access.tensor.shape, access.indices, strict=True)):

@@ -14,7 +14,7 @@ from .frontends import Frontend
 
 
 class Adjoint(Definition):
-    """A derivative. It warns of nothing: what a writer may have meant otherwise, the program itself warned of."""
+    """A derivative. It issues no warnings: the program itself issued them."""
 
     def warn(self, warning: CompileWarning) -> None:
         return
@@ -23,8 +23,8 @@ class Adjoint(Definition):
 def adjoint_of(frontend: Frontend, function: ir.Function, wrt: Iterable[str] | None) -> Definition:
     """The program that computes the cotangents of `wrt`, in index notation.
 
-    `function` is what the front's program is. Raises `CompileError`: TC0308 for a name that is no float parameter,
-    TC0309 for what has no derivative, TC0109 for what index notation cannot say.
+    `function` is the typed program of the frontend. Raises `CompileError`: TC0308 for a name that is not a float
+    parameter, TC0309 if there is no derivative, TC0109 if index notation cannot express it.
     """
     with frontend.within_depth():
         found = adjoint_program(function, wrt)
@@ -40,7 +40,7 @@ def adjoint_of(frontend: Frontend, function: ir.Function, wrt: Iterable[str] | N
 
 def _derivatives(function: ir.Function, fns: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """The derivatives of Python functions that a program calls."""
-    # Only who calls one needs the lowerings.
+    # The lowerings are imported only when a derivative is called.
     from ..lowering.derived import with_derivatives
 
     known = with_derivatives(fns)

@@ -1,4 +1,4 @@
-"""A call's arguments: which array is which parameter, and whether their types fit."""
+"""A call's arguments: which array belongs to which parameter, and whether their types fit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def arrange(frontend: Frontend, args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def _mistaken_for(name: str, frontend: Frontend) -> str:
-    """What else the text has this name for: a size, or what is no tensor, probably a size that no type mentions."""
+    """What the text uses this name for instead: a size, or a name without subscripts, probably an undeclared size."""
     if not isinstance(frontend, Definition):
         return ""
     types = [parameter.type for parameter in frontend.definition.parameters or ()]
@@ -115,10 +115,10 @@ def _count(
 
 
 def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
-    """The argument as an array of the parameter's type (None: of its own), or a `CompileError` (TC0305).
+    """The argument as an array of the parameter's type (its own type for None), or a `CompileError` (TC0305).
 
-    Python numbers and lists of them take the parameter's type where their kind allows: an int for a float, but not
-    a float for an int.
+    Python numbers and lists of them take the parameter's type if their kind allows it: an int for a float, but not a
+    float for an int.
     """
     array = read_array(value, f"the argument for `{name}`", span)
     if isinstance(array, (jax.Array, jax.ShapeDtypeStruct)):
@@ -138,7 +138,7 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
 
 
 def read_array(value: Any, what: str, span: Span | None = None) -> Any:
-    """What `jnp.asarray` takes, as an array of JAX or of NumPy in the byte order of this machine.
+    """Anything that `jnp.asarray` accepts, as a JAX or NumPy array in this machine's byte order.
 
     A `jax.ShapeDtypeStruct` stays one. Raises `CompileError` (TC0305) that names the argument, `what`, for anything
     else, and for a masked array, whose mask would be lost.
@@ -167,16 +167,16 @@ def read_array(value: Any, what: str, span: Span | None = None) -> Any:
 
 
 def native_type(dtype: Any) -> Any:
-    """The element type in the byte order of this machine; others come from files."""
+    """The element type in this machine's byte order; files may contain others."""
     return dtype.newbyteorder("=") if isinstance(dtype, np.dtype) and not dtype.isnative else dtype
 
 
 def is_plain(array: np.ndarray) -> bool:
-    """Whether JAX computes with the elements as they lie in memory."""
+    """Whether JAX can compute with the elements as they are in memory."""
     return array.dtype.char in _PLAIN and array.dtype.isnative
 
 
-# What JAX has of NumPy's own types: no long double, no text, no dates.
+# The NumPy types that JAX supports: no long double, no text, no dates.
 _PLAIN = "?bhilqpBHILQPefdFD"
 
 
@@ -188,7 +188,7 @@ def _of_tracers(value: Any, what: str, span: Span | None) -> Any:
 
 
 def _adapts(own: np.dtype, expected: str) -> bool:
-    """Whether Python numbers of this kind are numbers of the type too: an int is a float, a float no int."""
+    """Whether Python numbers of this kind fit the type: an int fits a float, a float does not fit an int."""
     if expected == "bool" or own.kind == "b":
         return expected == "bool" and own.kind == "b"
     widest = "iufc" if ir.types.is_complex(expected) else "iuf" if ir.types.is_float(expected) else "iu"
@@ -225,7 +225,7 @@ def _not_an_array(value: object, what: str, span: Span | None, help: str = "") -
 
 
 def check_type(found: str, name: str, expected: str | None, span: Span) -> None:
-    """Raises `CompileError` (TC0305) unless an array of type `found` can be the parameter."""
+    """Raises `CompileError` (TC0305) unless an array of type `found` fits the parameter."""
     if expected is None:
         if found not in ir.types.SCALARS:
             raise CompileError(

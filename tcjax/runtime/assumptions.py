@@ -1,4 +1,4 @@
-"""What the user assumes of sizes, for one kernel: over the sizes that it has, as facts, and as constraints of JAX."""
+"""The user's assumptions about the sizes of one kernel, as facts and as constraints for JAX."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +9,12 @@ from .frontends import Frontend
 
 
 def checked_assumptions(frontend: Frontend) -> None:
-    """Raises `CompileError` for an assumption about a size that the definition does not have, or that none can have."""
+    """Raises `CompileError` for an assumption about an unknown size, or one that is never satisfied."""
     assumptions = frontend.options.assume
     if not assumptions:
         return
     function = frontend.likely
-    # Where ranks are known only at a call, so are most names.
+    # If ranks are known only at a call, so are most names.
     ranges.assumed(assumptions if function is None else ranges.settled(assumptions, function))
 
 
@@ -24,7 +24,7 @@ def assumptions_of(frontend: Frontend, function: ir.Function) -> tuple[ranges.As
 
 
 def shared_out(fronts: Sequence[Frontend]) -> list[Frontend]:
-    """The definitions of one text, each with the assumptions about its own sizes.
+    """The definitions of a text, each with the assumptions about its own sizes.
 
     Raises `CompileError` (TC0201) for an assumption that fits none of them.
     """

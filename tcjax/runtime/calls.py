@@ -1,4 +1,4 @@
-"""Calls of a program: which array is which argument, and one jitted function for everything that is static."""
+"""Calls of a program: assigns arrays to arguments, with one jitted function for everything static."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -29,13 +29,13 @@ class Calls:
         self._arity = len(frontend.parameters)
         self._compiled: dict[_Variant, Callable[..., Any]] = {}
         self._traced = 0
-        # The parameters whose values decide shapes, by the shapes and types of a call.
+        # The parameters whose values determine shapes, by the shapes and types of a call.
         self._static: Recent[Call, tuple[str, ...]] = Recent()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if forked.orphaned:
             forked.refuse()
-        # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
+        # The usual call goes straight to jit: any more work would cost more than a small kernel itself.
         if not kwargs and len(args) == self._arity:
             for value in args:
                 if type(value) not in _ARRAYS and not _is_array(value):
@@ -62,7 +62,7 @@ class Calls:
 
     @cached_property
     def _plain(self) -> Callable[..., Any]:
-        """The usual call; who only asks about a program makes none."""
+        """The usual call, created on first use."""
         return self._jitted((), ())
 
     def _jitted(
@@ -92,7 +92,7 @@ class Calls:
     def _results(
         self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...]
     ) -> Callable[..., Sequence[jax.Array]]:
-        """The results as a function of the arguments and of initial values. It does not know the kernel."""
+        """The results as a function of the arguments and of initial values, without a reference to the kernel."""
         compiler, frontend = self._compiler, self._frontend
 
         def results(*arrays: jax.Array) -> Sequence[jax.Array]:
@@ -112,8 +112,8 @@ class Calls:
         sizes: tuple[tuple[str, int], ...],
         values: tuple[Value, ...],
     ) -> Sequence[jax.Array]:
-        """What ``results(*arrays)`` gave, with the limit of memory that it keeps."""
-        # Only who sets a limit imports what keeps it.
+        """The results of ``results(*arrays)``, checked against the memory limit."""
+        # Imported only if a limit is set.
         from .limits import Watched, watched
 
         options = self._frontend.options
@@ -127,9 +127,9 @@ class Calls:
         return watched(found, arrays, watch)
 
     def _count_trace(self) -> None:
-        """Lets go of all that is compiled once that is for more signatures than a kernel keeps.
+        """Drops everything that is compiled once there are more signatures than a kernel keeps.
 
-        JAX forgets what was compiled for a function when nobody has the function any more; it knows no oldest.
+        JAX drops the code compiled for a function when the function is garbage collected; it cannot drop the oldest.
         """
         self._traced += 1
         if self._traced > MOST_SIGNATURES:
@@ -151,7 +151,7 @@ class Calls:
         return {name: as_array(value, name, dtypes.get(name), self._frontend.span) for name, value in initial.items()}
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
-        """The call with the values of the arguments that decide shapes."""
+        """The call, with the values of the arguments that determine shapes."""
         arguments = self._arguments(args, kwargs)
         return self._call_of(arguments), arguments
 
@@ -173,12 +173,12 @@ class Calls:
             return call
 
 
-# The array types that were passed so far: `isinstance` with jax.Array costs as much as a small kernel.
+# The array types seen so far: `isinstance` with jax.Array costs as much as a small kernel.
 _ARRAYS: set[type] = set()
 
 
 def _is_array(value: object) -> bool:
-    """Whether jit takes the value as it is; other NumPy arrays are refused first, or brought into byte order."""
+    """Whether jit accepts the value as it is; other NumPy arrays are rejected, or converted to native byte order."""
     if isinstance(value, jax.Array):
         _ARRAYS.add(type(value))
         return True
@@ -186,7 +186,7 @@ def _is_array(value: object) -> bool:
 
 
 def named(frontend: Frontend, initial: tuple[str, ...], arrays: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments, of their parameters' types, and the initial values, by name."""
+    """The arguments, in their parameters' types, and the initial values, by name."""
     by_name = {
         parameter.name: as_array(array, parameter.name, parameter.declared, parameter.span)
         for parameter, array in zip(frontend.parameters, arrays, strict=False)
@@ -197,11 +197,11 @@ def named(frontend: Frontend, initial: tuple[str, ...], arrays: Sequence[Any]) -
 def _symbolic(
     frontend: Frontend, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
 ) -> tuple[jax.Array, ...]:
-    """The results for arrays whose sizes are symbols: by a plan of what needs no numbers."""
+    """The results for arrays with symbolic sizes, by a plan that needs no numbers."""
     from ..lowering.unsized import lower_unsized
 
     if not isinstance(frontend, Definition):
-        # A SaC program is elaborated for shapes: this says so.
+        # A SaC program is elaborated for shapes: this raises the error.
         call_of(tuple(arrays.values()), initial, ())
     with frontend.within_depth():
         function = frontend.function(_ranks_of(arrays.values()))
@@ -220,7 +220,7 @@ def call_of(
 
 
 def _ranks_of(arrays: Collection[Any]) -> Call:
-    """A call as far as types and ranks go, and extents that are numbers; -1 for others."""
+    """A call reduced to types, ranks and numeric extents; other extents are -1."""
     shapes = [tuple(extent if isinstance(extent, int) else -1 for extent in array.shape) for array in arrays]
     return Call(tuple(shapes), _types_of(arrays))
 

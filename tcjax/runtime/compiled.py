@@ -1,4 +1,4 @@
-"""What XLA says of a kernel that it has compiled, and of its derivative."""
+"""XLA's figures for a compiled kernel and its derivative."""
 
 import functools
 import re
@@ -14,7 +14,7 @@ from . import forked
 
 Figures = dict[str, int | None]
 
-# `name = f32[4,6]{1,0} all-gather(...)`, or a tuple of shapes; what starts one that runs beside others has them twice.
+# `name = f32[4,6]{1,0} all-gather(...)`, or a tuple of shapes; an asynchronous start lists them twice.
 _COLLECTIVE: Final = re.compile(
     r"= (.*?) (all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)(?:-start)?\("
 )
@@ -28,13 +28,13 @@ _WIDTHS: Final = {
 def figures(
     function: Callable[..., Any], arguments: Sequence[Any], parameters: int, no_vjp: str, *, on_mesh: bool = False
 ) -> dict[str, Any]:
-    """XLA's figures of a function for arguments of these shapes and types; it is compiled for that, on this device.
+    """XLA's figures for a function and arguments of these shapes and types, compiled on this device.
 
-    `forward` are those of the function, `vjp` those of reverse mode: a function of the arguments and of the cotangents
-    of the float results, by the floats among the first arguments, which are the `parameters`. Where `no_vjp` says why
-    there is none, it is None. Of each there are `temporary_bytes` beside arguments and results, `operations`, and
-    `bytes` that are read and written; None stands for what the device's compiler does not tell. `on_mesh` there are the
-    `collectives` of the function beside them.
+    `forward` are those of the function, `vjp` those of reverse mode: a function of the arguments and the cotangents of
+    the float results, with respect to the floats among the first arguments, the `parameters`. If `no_vjp` says why
+    there is none, it is None. Each has `temporary_bytes` besides arguments and results, `operations`, and the `bytes`
+    read and written; None for figures that the device's compiler does not give. With `on_mesh` it also has the
+    `collectives` of the function.
     """
     given = [*map(_shaped, arguments)]
     compiled = _compiled(function, given)
@@ -55,11 +55,11 @@ def _vjp_figures(function: Callable[..., Any], given: list[Any], parameters: int
 def directed(
     function: Callable[..., Any], given: Sequence[Any], moving: Sequence[int], direction: str
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A function and its arguments, for arguments of a kernel like those `given`.
+    """A function and its arguments, for kernel arguments like those in `given`.
 
-    ``forward`` it is the kernel; ``ahead`` its float results and their tangents, of the arguments and of the tangents
-    of those that are `moving`; in ``reverse`` its float results and the cotangents of the `moving` ones, of the
-    arguments and of the cotangents of the results.
+    ``forward`` is the kernel; ``ahead`` returns its float results and their tangents, given the arguments and the
+    tangents of those that are `moving`; ``reverse`` returns its float results and the cotangents of the `moving`
+    arguments, given the arguments and the cotangents of the results.
     """
     if direction == "forward":
         return function, tuple(given)
@@ -81,7 +81,7 @@ def directed(
 
 
 def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> int | None:
-    """The bytes that a function needs beside arguments and results; None where the device does not tell."""
+    """The bytes a function needs besides arguments and results; None if the device does not tell."""
     memory = _compiled(function, arguments).memory_analysis()
     return None if memory is None else int(memory.temp_size_in_bytes)
 
@@ -92,7 +92,7 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> jax.sta
 
 
 def _collectives(text: str) -> list[dict[str, Any]]:
-    """What devices tell each other in a compiled program: each `operation` of XLA, and the `bytes` a device gets."""
+    """The collectives of a compiled program: the XLA `operation`, and the `bytes` that a device receives."""
     return [
         {"operation": operation, "bytes": sum(map(_shape_bytes, _SHAPE.findall(shapes)))}
         for shapes, operation in _COLLECTIVE.findall(text)
@@ -106,7 +106,7 @@ def _shape_bytes(shape: tuple[str, str]) -> int:
 
 def _figures(compiled: jax.stages.Compiled) -> Figures:
     memory, cost = compiled.memory_analysis(), compiled.cost_analysis()
-    # Some devices give a list, with an entry for each program.
+    # Some devices return a list, with an entry for each program.
     costs = (cost[0] if cost else {}) if isinstance(cost, (list, tuple)) else cost or {}
     return {
         "temporary_bytes": None if memory is None else int(memory.temp_size_in_bytes),
@@ -116,12 +116,12 @@ def _figures(compiled: jax.stages.Compiled) -> Figures:
 
 
 def _shaped(array: Any) -> Any:
-    """What `jax.jit` lowers for; of a traced array only the shape and the type are there."""
+    """The argument that `jax.jit` lowers for; a traced array has only a shape and a type."""
     return jax.ShapeDtypeStruct(array.shape, array.dtype) if isinstance(array, Tracer) else array
 
 
 def _told(costs: Mapping[str, float], name: str) -> int | None:
-    """A figure; a program that only moves data has no operations, and -1 stands for what is not known."""
+    """A figure; a program that only moves data has no operations, and -1 stands for an unknown figure."""
     found = costs.get(name, 0) if costs else -1
     return int(found) if found >= 0 else None
 

@@ -1,4 +1,4 @@
-"""What the pipeline gives for the calls of one program, kept; planned as options, schedules and `tuning` say."""
+"""Caches the pipeline's results for the calls of one program, planned according to options, schedules and `tuning`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def refuse_loops(function: ir.Function) -> None:
-    """Raises `CompileError` (TC0801) for a schedule of a program with a loop of its own."""
+    """Raises `CompileError` (TC0801) for a schedule of a program that contains a loop."""
     for loop in function.loops:
         raise CompileError(
             Code.BAD_SCHEDULE,
@@ -33,7 +33,7 @@ def refuse_loops(function: ir.Function) -> None:
 
 @dataclass(eq=False)
 class Compiler:
-    """One program under its options; `choices` are those that were found for calls of this very kernel."""
+    """One program under its options; `choices` are the tuned choices for calls of this kernel."""
 
     frontend: Frontend
     choices: "dict[Call, Choice]" = field(default_factory=dict)
@@ -51,11 +51,11 @@ class Compiler:
         )
 
     def plan(self, call: Call) -> planning.Plan:
-        """How every statement is computed."""
+        """The plan: how every statement is computed."""
         return self._plans.of(call, lambda: self.planned(call, self._choice(call)))
 
     def planned(self, call: Call, choice: "Choice | None") -> planning.Plan:
-        """How every statement is computed with such a choice; None and an empty one leave all to the planner.
+        """The plan under a tuned choice; None and an empty choice leave everything to the planner.
 
         Raises `CompileError` for a choice whose tiles are illegal.
         """
@@ -63,7 +63,7 @@ class Compiler:
         schedule, preferences = options.schedule, options.preferences
         with self.frontend.within_depth():
             if choice is not None:
-                # Only who tunes imports what it needs.
+                # Imported only for tuning.
                 from .tuning.choices import preferring, scheduled
 
                 preferences = preferring(choice, preferences)
@@ -72,7 +72,7 @@ class Compiler:
             plan = pipeline.plan(self.frontend, bound, preferences)
             if schedule is not None:
                 refuse_loops(bound.function)
-                # Only who writes a schedule imports what it needs.
+                # Imported only for schedules.
                 from ..planning.schedule import nest
                 from ..planning.tiling import tile
 
@@ -82,7 +82,7 @@ class Compiler:
             return plan
 
     def _choice(self, call: Call) -> "Choice | None":
-        """What was chosen for a call: for this kernel, or by an earlier search for its program."""
+        """The tuned choice for a call: of this kernel, or from an earlier search for its program."""
         options, choice = self.frontend.options, self.choices.get(call)
         if options.deterministic:
             check_deterministic(self.frontend)
@@ -94,7 +94,7 @@ class Compiler:
     def results(
         self, call: Call, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
     ) -> tuple[jax.Array, ...]:
-        """What a call gives, in operations of JAX, on the devices of a mesh if there is one."""
+        """The results of a call, in JAX operations, on the devices of the mesh if there is one."""
         frontend, sharding = self.frontend, self.frontend.options.sharding
         if sharding is None:
             return pipeline.lower(frontend, self.plan(call), arrays, initial)
@@ -111,7 +111,7 @@ class Compiler:
         return self._sharded.of(call, lambda: self.cut(call, dict(sharding.axes), sharding.sizes))
 
     def cut(self, call: Call, axes: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int]) -> "ShardedPlan":
-        """The same for a mesh with so many devices along each axis, which need not be there."""
+        """The same for a mesh with these numbers of devices along its axes, which need not exist."""
         from ..planning.sharding import shard
 
         options = self.frontend.options
@@ -122,7 +122,7 @@ class Compiler:
             return plan
 
     def placed(self, call: Call, names: Iterable[str]) -> tuple[jax.sharding.NamedSharding, ...]:
-        """Where the arguments and initial values of these names lie on the mesh."""
+        """The shardings on the mesh of the arguments and initial values with these names."""
         from ..lowering.sharding import spec
 
         sharding, plan = self.frontend.options.sharding, self.sharded(call)
@@ -130,7 +130,7 @@ class Compiler:
         return tuple(jax.sharding.NamedSharding(sharding.mesh, spec(plan.even(name))) for name in names)
 
     def inspection(self, call: Call) -> "Inspection":
-        """How to look for what the data of a call do wrong, and what that may be."""
+        """The run-time checks of a call's data, and their messages."""
         from .inspecting import inspection
 
         return self._inspections.of(call, lambda: inspection(self.frontend, self.bound(call)))

@@ -1,4 +1,4 @@
-"""A SaC program behind a kernel; only who writes one imports what it needs."""
+"""The SaC frontend of a kernel, imported only for SaC programs."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from .depth import within_depth
 from .frontends import Call, Elaborated, Parameter, Said, Shape
 from .options import Options
 
-# Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
+# Assumed extents begin here when only the text is known: results that agree for both are formulas in the sizes.
 _PROBES = (11, 23)
 
 
@@ -50,7 +50,7 @@ class Comprehensions(Elaborated[Call]):
 
     @staticmethod
     def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
-        """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
+        """The entry of a text. Raises `CompileError` for errors that do not depend on arguments."""
         program = _program(text, name, first_line, options)
         return Comprehensions(program, _entry(program, options), options)
 
@@ -82,7 +82,7 @@ class Comprehensions(Elaborated[Call]):
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The types of what a call returns, where the program writes them."""
+        """The declared types of the results, if the program states them."""
         return tuple(map(sac.write_type, self.entry.function.results if self.entry.function else ()))
 
     @property
@@ -94,7 +94,7 @@ class Comprehensions(Elaborated[Call]):
         return sac.write(self.program).rstrip("\n")
 
     def signature(self, call: Call) -> Call:
-        """Shapes and values decide what the program is."""
+        """Shapes and values determine the typed program."""
         return call
 
     def elaborated(self, signature: Call) -> ir.Function:
@@ -116,7 +116,7 @@ class Comprehensions(Elaborated[Call]):
 
     @cached_property
     def likely(self) -> ir.Function | None:
-        """The program for the smallest ranks that its selections show; None where they, or the sizes, leave it open."""
+        """The program for the smallest ranks that its selections allow; None if they, or the sizes, leave it open."""
         found: list[ir.Function | None] = []
         for extent in _PROBES:
             arguments = elaboration.guess(self.program, self.entry, extent)
@@ -133,13 +133,13 @@ class Comprehensions(Elaborated[Call]):
             return None
 
     def explained(self, error: Said) -> Said:
-        """What range inference found, in SaC's words."""
+        """An error of range inference, reworded for SaC."""
         help = re.sub(r"`(?:where )?(\w+ in [^`]+?:[^`]+?)`(?: in the brackets)?", self._generator, error.help)
         help = re.sub(r", or declare `\w+` with larger extents", "", help)
         return type(error)(error.diagnosis, error.message, error.span, help=help)
 
     def _generator(self, found: re.Match[str]) -> str:
-        """The bounds of a partition for ranges of its indices, as far as they say all of them."""
+        """The bounds of a partition for ranges of its indices, if they cover all of them."""
         ends: dict[str, tuple[str, str]] = {}
         for clause in found[1].split(", "):
             index, lo, hi = re.split(r" in |:", re.sub(r"\b([A-Za-z_]\w*)\.(\d+)\b", r"shape(\1)[\2]", clause))
@@ -162,7 +162,7 @@ class Comprehensions(Elaborated[Call]):
         return f"`{index}`"
 
     def check_given(self, names: Collection[str]) -> None:
-        """Raises TC0201 where an expression without parameters uses a name that is no argument of a call."""
+        """Raises TC0201 if an expression without parameters uses a name that is not an argument of the call."""
         if self.entry.function is None and self.entry.name == "kernel":
             try:
                 elaboration.check(self.program, self.options.fns, names)
@@ -171,7 +171,7 @@ class Comprehensions(Elaborated[Call]):
                 raise CompileError(error.diagnosis, error.message, error.span, help=help) from None
 
     def behind(self, name: str, parameters: tuple[str, ...], others: Sequence[ast.Definition]) -> "Comprehensions":
-        """The same program for a Python function of that name and parameters; SaC calls no definitions."""
+        """The same program for a Python function with this name and these parameters; SaC cannot call definitions."""
         own = self.entry.names
         if own != parameters and (self.entry.function is not None or set(own) != set(parameters)):
             raise CompileError(

@@ -1,4 +1,4 @@
-"""Preconditions of a kernel in the words of ``jax.export.symbolic_shape``."""
+"""Preconditions of a kernel in the syntax of ``jax.export.symbolic_shape``."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,12 +13,12 @@ from .frontends import Frontend
 # Longer products of sums are left out.
 _MOST_TERMS: Final = 400
 
-# A sum of products: the texts of the factors of each product, and its weight.
+# A sum of products: the factors of each product as texts, and its weight.
 _Terms = dict[tuple[str, ...], int]
 
 
 def constraints_of(function: ir.Function, frontend: Frontend) -> tuple[str, ...]:
-    """The assumptions, then what the program needs beside them, as far as JAX can state it."""
+    """The assumptions, then the program's own requirements, as far as JAX can express them."""
     assumptions = assumptions_of(frontend, function)
     facts = ranges.assumed(assumptions)
     texts = [text for assumption in assumptions for text in _constraints(assumption.condition)]
@@ -28,7 +28,7 @@ def constraints_of(function: ir.Function, frontend: Frontend) -> tuple[str, ...]
 
 
 def _needs(function: ir.Function, facts: Facts) -> Iterator[Size]:
-    """Sizes that must not be negative, without those that follow from assumptions or from the ones before."""
+    """Sizes that must not be negative, without those implied by assumptions or earlier ones."""
     known = {variable for size in ranges.size_names(function).values() for variable in size.variables()}
     for size in ranges.infer_ranges(function, facts).needs:
         need = AtLeastZero(Affine.of(size))
@@ -38,7 +38,7 @@ def _needs(function: ir.Function, facts: Facts) -> Iterator[Size]:
 
 
 def _constraints(condition: Expr) -> Iterator[str]:
-    """The parts of a condition that are comparisons of what JAX can state; the others are left out."""
+    """The parts of a condition that are comparisons JAX can express; others are left out."""
     match condition:
         case And(parts=parts):
             for part in parts:
@@ -64,7 +64,7 @@ def _constraints(condition: Expr) -> Iterator[str]:
 
 def _comparison(operator: str, left: _Terms, right: _Terms) -> str | None:
     if operator in ("<", ">"):
-        # What is greater is greater by one at least.
+        # For integers, greater means greater by at least one.
         least = left if operator == "<" else right
         least[()] = least.get((), 0) + 1
         operator += "="
@@ -92,7 +92,7 @@ def _comparison(operator: str, left: _Terms, right: _Terms) -> str | None:
 
 
 def _terms(expr: Expr) -> _Terms | None:
-    """The expression as a sum of products of what JAX has names for; None where it has none."""
+    """The expression as a sum of products that JAX can express; None if it cannot."""
     match expr:
         case Const(value=value):
             return {(): value}
@@ -143,7 +143,7 @@ def _multiplied(left: _Terms, right: _Terms) -> _Terms:
 
 
 def _shown(terms: _Terms) -> str:
-    """``2*N*M - K + 1``, what is added first."""
+    """``2*N*M - K + 1``, positive terms first."""
     text = ""
     for factors, weight in sorted(terms.items(), key=lambda term: (term[1] < 0, not term[0])):
         factor = "*".join(factors)

@@ -1,4 +1,4 @@
-"""What a call costs each device of a mesh, on paper: nothing is compiled, and no device is needed."""
+"""The cost of a call for each device of a hypothetical mesh: nothing is compiled, and no device is needed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveCost:
-    """One collective of XLA among `devices`: it gives each `bytes` and takes `seconds`, and runs `times` times."""
+    """One XLA collective among `devices`: each receives `bytes` in `seconds`, `times` times."""
 
     operation: str
     tensor: str
@@ -36,13 +36,13 @@ class CollectiveCost:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCost:
-    """What a call costs each device: `str()` is the text, `to_dict()` the data. All figures are estimates.
+    """The cost of a call for each device: `str()` is the text, `to_dict()` the data. All figures are estimates.
 
-    `flops` are scalar operations, `bytes` are read and written in the device's memory, copies for collectives
-    among them; `temporary_bytes` are needed beside the `held_bytes` of arguments and results. The statements take
-    `compute_seconds`: each the time of its arithmetic or of its memory, whichever is longer. The collectives take
-    `collective_seconds` together. Where nothing overlaps the call takes `seconds`, the sum of both; where all of it
-    overlaps, `overlapped_seconds`, the longer one.
+    `flops` are scalar operations; `bytes` are read and written in the device's memory, including copies for
+    collectives; `temporary_bytes` are needed in addition to the `held_bytes` of arguments and results. The statements
+    take `compute_seconds`: for each, the time of its arithmetic or of its memory traffic, whichever is longer. The
+    collectives take `collective_seconds` together. Without overlap the call takes `seconds`, the sum of both; with full
+    overlap `overlapped_seconds`, the larger one.
     """
 
     mesh: Mapping[str, int]
@@ -56,27 +56,27 @@ class DeviceCost:
 
     @property
     def devices(self) -> int:
-        """How many devices the mesh has."""
+        """The number of devices in the mesh."""
         return prod(self.mesh.values())
 
     @property
     def collective_bytes(self) -> int:
-        """What other devices give this one, in bytes."""
+        """The bytes received from other devices."""
         return sum(each.bytes * each.times for each in self.collectives)
 
     @property
     def collective_seconds(self) -> float:
-        """The time of all collectives, one after the other."""
+        """The time of all collectives, one after another."""
         return sum((each.seconds * each.times for each in self.collectives), 0.0)
 
     @property
     def seconds(self) -> float:
-        """The time of a call whose collectives wait for what is computed, and the other way round."""
+        """The time of a call whose collectives and computation do not overlap."""
         return self.compute_seconds + self.collective_seconds
 
     @property
     def overlapped_seconds(self) -> float:
-        """The time of a call that computes as long as devices tell each other something."""
+        """The time of a call whose collectives and computation overlap completely."""
         return max(self.compute_seconds, self.collective_seconds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class DeviceCost:
 
 
 def machine_for(device: object) -> Machine:
-    """The row of a kind of device. Raises `CompileError` (TC0308) for one that the table does not have."""
+    """The table row for a kind of device. Raises `CompileError` (TC0308) for an unknown one."""
     if not isinstance(device, str) or device not in MACHINES:
         raise _bad("device", device, f"one of {_listed(MACHINES)}")
     return MACHINES[device]
@@ -136,7 +136,7 @@ Links = str | Mapping[str, str] | None
 
 
 def links_for(links: object, sizes: Mapping[str, int]) -> Mapping[str, Link]:
-    """The interconnect along each axis that has one. Raises `CompileError` (TC0308) for what is none."""
+    """The interconnect along each axis. Raises `CompileError` (TC0308) for an unknown one."""
     wanted = f"one of {_listed(LINKS)}, or one for each axis of the mesh: {{'data': 'infiniband'}}"
     given = dict.fromkeys(sizes, links) if isinstance(links, str) else {} if links is None else links
     if not isinstance(given, Mapping):
@@ -146,26 +146,28 @@ def links_for(links: object, sizes: Mapping[str, int]) -> Mapping[str, Link]:
             raise _bad("links", links, wanted)
         if axis not in sizes:
             raise CompileError(
-                Code.BAD_OPTION, f"{phrases.value(axis)} is no axis of the mesh", help=f"its axes are {_listed(sizes)}"
+                Code.BAD_OPTION,
+                f"{phrases.value(axis)} is not an axis of the mesh",
+                help=f"its axes are {_listed(sizes)}",
             )
     return {axis: LINKS[link] for axis, link in given.items()}
 
 
 def cost_alone(plan: planning.Plan, machine: Machine) -> DeviceCost:
-    """What a plan costs one device that has all there is."""
+    """The cost of a plan on a single device."""
     return _cost(plan, {}, machine, ())
 
 
 def cost_on_mesh(
     plan: "ShardedPlan", sizes: Mapping[str, int], machine: Machine, links: Mapping[str, Link]
 ) -> DeviceCost:
-    """What a plan for many devices costs each of them."""
+    """The cost for each device of a plan for many devices."""
     from ..planning.sharding import messages
 
     def collective(message: "Message") -> CollectiveCost:
         devices = prod(sizes[axis] for axis in message.axes)
         usual = usual_link(message.axes, sizes, machine)
-        # Of several axes, what goes over the slowest one ends last.
+        # Over several axes, the transfer over the slowest one ends last.
         link = max((links.get(axis, usual) for axis in message.axes), key=lambda each: each.byte)
         seconds = collective_seconds(message.operation, message.bytes, devices, link, machine)
         return CollectiveCost(
@@ -181,7 +183,7 @@ def cost_on_mesh(
         )
 
     told = [collective(message) for message in messages(plan)]
-    # Of one device alone XLA makes nothing.
+    # On a single device XLA does nothing for it.
     return _cost(plan.plan, sizes, machine, tuple(each for each in told if each.devices > 1))
 
 
@@ -200,9 +202,9 @@ def _cost(
 
 
 def paper_for(mesh: object, shard: object, own: Sharding | None) -> PaperSharding | None:
-    """The mesh of a question, and what runs along its axes; what is None is that of the kernel's `own` sharding.
+    """The mesh of a question and its sharding; None stands for the kernel's `own`.
 
-    None where neither says anything. Raises `CompileError` (TC0308) for one without the other, and for mistakes.
+    None if neither is given. Raises `CompileError` (TC0308) if only one is given, and for invalid ones.
     """
     if mesh is None and own is not None:
         mesh = own.mesh

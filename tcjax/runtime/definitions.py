@@ -1,4 +1,4 @@
-"""A definition of index notation behind a kernel."""
+"""The index-notation frontend of a kernel."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ def _entry(program: ast.Program) -> ast.Definition:
 
 
 def calls_in(definition: ast.Definition) -> Iterator[str]:
-    """The names of the functions that a definition calls on whole tensors; a tensor of its own hides a function."""
+    """The functions that a definition calls on whole tensors; its own tensors hide functions of the same name."""
     tensors = {parameter.name for parameter in definition.parameters or ()}
     for statement in definition.leaves:
         match statement:
@@ -68,7 +68,7 @@ def calls_in(definition: ast.Definition) -> Iterator[str]:
 class Definition(Elaborated[Signature]):
     """A definition of index notation: typed once for the types and ranks of its arguments.
 
-    With ``...`` also for the dimensions whose extent is 1: these are the ones that broadcast.
+    With ``...`` also for the dimensions whose extent is 1, which broadcast.
     """
 
     reserved: ClassVar[frozenset[str]] = elaboration.RESERVED | {"min", "max", *ir.types.SPELLINGS}
@@ -87,7 +87,7 @@ class Definition(Elaborated[Signature]):
 
     @staticmethod
     def read_all(text: str, name: str, options: Options) -> "Iterator[Definition]":
-        """Every definition of a text, of several with one name the first."""
+        """Every definition of a text; if several have the same name, the first."""
         program = _program(text, name, 1, options)
         firsts = _by_name(program)
         for definition in program.definitions:
@@ -124,7 +124,7 @@ class Definition(Elaborated[Signature]):
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The names of what a call returns."""
+        """The names of the results of a call."""
         return tuple(result.name for result in self.definition.returns)
 
     @cached_property
@@ -134,7 +134,7 @@ class Definition(Elaborated[Signature]):
 
     @cached_property
     def is_batched(self) -> bool:
-        """Whether ``...`` stands for dimensions, so that ranks are known only at a call."""
+        """Whether the definition contains ``...``, so that ranks are known only at a call."""
         return elaboration.has_batch(self.definition, self.program)
 
     @cached_property
@@ -147,7 +147,7 @@ class Definition(Elaborated[Signature]):
 
     @cached_property
     def definitions(self) -> tuple[ast.Definition, ...]:
-        """Those that this definition calls, each behind what it calls itself, and then this one."""
+        """The definitions that this one calls, each after its own callees, and then this one."""
         known = _by_name(self.program)
         found: list[ast.Definition] = []
         seen = {self.definition.name}
@@ -166,10 +166,10 @@ class Definition(Elaborated[Signature]):
         return "\n\n".join(map(tc.write, self.definitions))
 
     def check_given(self, names: Collection[str]) -> None:
-        """Whoever writes a definition, or index notation, names its parameters: a count says what is missing."""
+        """Does nothing: a definition names its parameters, so the argument count shows what is missing."""
 
     def signature(self, call: Call) -> Signature:
-        """Type and rank of every parameter; nothing where all are declared. Raises TC0601 where batches do not fit."""
+        """Type and rank of every parameter; empty if all are declared. Raises TC0601 if batches do not fit."""
         if not self.is_open:
             return ()
         if not self.is_batched:
@@ -197,7 +197,7 @@ class Definition(Elaborated[Signature]):
 
     @cached_property
     def likely(self) -> ir.Function | None:
-        # Names, such as those of sizes that only an annotation mentions, do not depend on types.
+        # Names, such as those of sizes that occur only in annotations, do not depend on types.
         if not self.is_open:
             return self.typed(())
         with self.within_depth():
@@ -218,11 +218,11 @@ class Definition(Elaborated[Signature]):
         return elaboration.elaborate(definition, program, known, self.foreign, self.options.accumulate, report)
 
     def explained(self, error: Said) -> Said:
-        """What range inference found: it speaks of index notation."""
+        """An error of range inference, which is already worded for index notation."""
         return error
 
     def behind(self, name: str, parameters: tuple[str, ...], others: Sequence[ast.Definition]) -> "Definition":
-        """The same program for a Python function of that name and parameters, which calls `others` too."""
+        """The same program for a Python function with this name and these parameters, which also calls `others`."""
         definition = _with_parameters(_entry(self.program), parameters, name)
         return Definition(ast.Program((definition, *self.program.definitions, *others)), definition, self.options)
 

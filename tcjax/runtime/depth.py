@@ -1,4 +1,4 @@
-"""A stack that is too short for a program, deep inside other calls, as a mistake like others."""
+"""Reports a stack too short for a program, deep inside other calls, as an ordinary error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,5 +16,5 @@ def within_depth(name: str, span: Span) -> Iterator[None]:
             Code.TOO_DEEP,
             f"`{name}` nests too deeply for the stack that is left here",
             span,
-            help="compute parts of its expressions in statements of their own",
+            help="compute parts of its expressions in separate statements",
         ) from None

@@ -1,4 +1,4 @@
-"""The same bits in every run: what a kernel must not depend on."""
+"""Bitwise reproducible results: what a deterministic kernel must avoid."""
 
 import os
 from typing import Final
@@ -8,12 +8,12 @@ import jax
 from ..diagnostics import Code, CompileError
 from .frontends import Frontend
 
-# Without it, XLA:GPU adds what meets in one element of a scatter in any order.
+# Without it, XLA:GPU adds values that meet in an element of a scatter in arbitrary order.
 FLAG: Final = "--xla_gpu_deterministic_ops=true"
 
 
 def check_deterministic(frontend: Frontend) -> None:
-    """Raises `CompileError` (TC0308) where XLA would not compute the same in every run."""
+    """Raises `CompileError` (TC0308) if XLA's results would differ between runs."""
     if jax.default_backend() != "gpu" or FLAG in os.environ.get("XLA_FLAGS", ""):
         return
     raise CompileError(

@@ -1,4 +1,4 @@
-"""`einsum` over any semiring: what is multiplied and what is summed are arguments."""
+"""`einsum` over any semiring: the product and the sum are arguments."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
@@ -68,7 +68,7 @@ def einsum(
 def _plain(
     subscripts: Any, operands: tuple[Any, ...], precision: Any, preferred_element_type: Any, out_sharding: Any
 ) -> jax.Array:
-    """What `jnp.einsum` makes of it; a mistake in our words."""
+    """The result of `jnp.einsum`, with its errors reworded."""
     given, lists, result = _parts(subscripts, operands)
     arrays = _arrays(given)
     if lists is None:
@@ -90,7 +90,7 @@ def _plain(
             Code.BAD_OPTION, f"`jnp.einsum` refuses these arguments: {said}", help="see the documentation of jnp.einsum"
         ) from error
     if found.ndim > MOST_DIMENSIONS:
-        # JAX makes it, but NumPy has no array for it.
+        # JAX can build it, but NumPy has no array for it.
         raise CompileError(
             Code.TOO_LARGE,
             f"the result has {found.ndim} dimensions, and an array has at most {MOST_DIMENSIONS}",
@@ -105,13 +105,13 @@ def _placed(result: jax.Array, out_sharding: Any) -> jax.Array:
     except (TypeError, ValueError) as error:
         raise CompileError(
             Code.BAD_OPTION,
-            f"out_sharding={phrases.value(out_sharding)} is no sharding of this result: {str(error).splitlines()[0]}",
+            f"out_sharding={phrases.value(out_sharding)} is not a sharding of the result: {str(error).splitlines()[0]}",
             help="pass a PartitionSpec or a NamedSharding with an entry for each dimension of the result",
         ) from error
 
 
 def _operator(combine: Any) -> tuple[str, tuple[tuple[str, Callable[..., Any]], ...]]:
-    """How two values are combined, as text with two places, and the Python function that the text calls."""
+    """How two values are combined: a text with two placeholders, and the Python functions that the text calls."""
     if callable(combine):
         return "combined({}, {})", (("combined", combine),)
     if combine in ("mul", "multiply"):
@@ -127,28 +127,28 @@ def _operator(combine: Any) -> tuple[str, tuple[tuple[str, Callable[..., Any]], 
     binary = sorted(name for name, builtin in ir.builtins.BUILTINS.items() if builtin.arity == 2)
     raise CompileError(
         Code.BAD_OPTION,
-        f"combine={phrases.value(combine)} is no way to combine two values",
+        f"combine={phrases.value(combine)} is not a way to combine two values",
         help=f"combine is one of {' '.join((*_OPERATORS, *_COMPARISONS, 'min', 'max', *binary))}, or a function of two "
         "scalars",
     )
 
 
 def _reduction(reduce: Any) -> Hashable:
-    """What `reduce` stands for beside its name: a registered reduction, whose name may get another meaning."""
+    """The meaning of `reduce` besides its name: a registered reduction, whose name may be registered again."""
     if isinstance(reduce, str) and reduce in _REDUCTIONS:
         return None
     found = reducers.registered(reduce) if isinstance(reduce, str) else None
     if found is None:
         raise CompileError(
             Code.BAD_OPTION,
-            f"reduce={phrases.value(reduce)} is no reduction",
+            f"reduce={phrases.value(reduce)} is not a reduction",
             help=f"reduce is one of {' '.join(_REDUCTIONS)}, or a name that `tcjax.monoid` registered",
         )
     return found
 
 
 def _parts(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[Any], list[Any] | None, Any]:
-    """The operands; where each is followed by its labels, these, and the labels of the result or None."""
+    """The operands; if each is followed by its labels, these, and the labels of the result or None."""
     if isinstance(subscripts, str):
         return list(operands), None, None
     return separate((subscripts, *operands))
@@ -166,7 +166,7 @@ def _arrays(operands: Sequence[Any]) -> list[jax.Array]:
 
 
 def _array(operand: Any, number: int) -> jax.Array:
-    # Python's own numbers have no type of their own, and stay weakly typed.
+    # Python numbers have no type of their own, and stay weakly typed.
     array = operand if type(operand) in (bool, int, float, complex) else read_array(operand, f"operand {number}")
     if isinstance(array, jax.Array) and jnp.issubdtype(array.dtype, jax.dtypes.extended):
         check_type(str(array.dtype), f"operand {number}", None, NOWHERE)
@@ -181,7 +181,7 @@ def _array(operand: Any, number: int) -> jax.Array:
 
 
 def _result_type(arrays: Sequence[jax.Array], preferred: Any) -> Any:
-    """The type in which it is computed."""
+    """The type of the computation."""
     try:
         own = jnp.result_type(*arrays)
         return own if preferred is None else jnp.promote_types(own, preferred)
@@ -194,7 +194,7 @@ def _result_type(arrays: Sequence[jax.Array], preferred: Any) -> Any:
 
 
 def _squeezed(arrays: Sequence[jax.Array], labels: Labels, sizes: dict[Any, int]) -> tuple[list[jax.Array], Labels]:
-    """Without the dimensions of size 1 that go with a longer one."""
+    """The arrays without dimensions of size 1 whose label has a longer extent elsewhere."""
     kept: list[jax.Array] = []
     operands = []
     for array, own in zip(arrays, labels.operands, strict=True):
@@ -220,7 +220,7 @@ def _text(labels: Labels, operator: str, reduce: str) -> str:
     for read in reads[1:]:
         value = operator.format(value, read)
     left = f"y({', '.join(index[label] for label in labels.result)})"
-    # Labels are no names that somebody misspells: sums that share nothing are meant.
+    # Labels are not names that could be misspelt: independent sums are intended.
     return f"def einsum({', '.join(tensors)}) -> (y) {{ {left} {reduce}=! {value} }}  # tcjax: ignore[TC1209]"
 
 
@@ -228,7 +228,7 @@ def _kernel(text: str, fns: tuple[tuple[str, Callable[..., Any]], ...], register
     try:
         return _cached(text, fns, registered)
     except TypeError:
-        # A function that cannot be a key.
+        # A function that is not hashable.
         return kernel(text, fns=dict(fns))
 
 

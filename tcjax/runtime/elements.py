@@ -1,4 +1,4 @@
-"""One element of a result explained: which statement wrote it, what it read, and each step of its computation."""
+"""Explains one element of a result: which statement wrote it, what it read, and each step of its computation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """An element that is asked for: call it with a kernel's arguments."""
+    """A requested element: call it with a kernel's arguments."""
 
     kernel: "Questions"
     output: str | None
@@ -70,11 +70,11 @@ class Place:
         if self.output is None and len(names) == 1:
             return names[0]
         listed = " or ".join(f'k.at("{name}", ...)' for name in names)
-        what = "there are several results" if self.output is None else f"`{self.output}` is no result"
+        what = "there are several results" if self.output is None else f"`{self.output}` is not a result"
         raise _missing(bound, f"{what} of `{bound.function.name}`", f"write {listed}")
 
     def _place(self, bound: Bound, output: str) -> tuple[int, ...]:
-        """Where the element is stored. Raises `CompileError` (TC0707) where there is none."""
+        """Where the element is stored. Raises `CompileError` (TC0707) if it does not exist."""
         shape, origin = bound.shapes[output], bound.origins[output]
         if self.indices and self.position:
             raise _missing(bound, "an element is named by indices or by numbers, not by both", "write k.at(i=3, j=2)")
@@ -96,7 +96,7 @@ class Place:
         return place
 
     def _named(self, bound: Bound, output: str) -> tuple[int, ...]:
-        """The subscripts that the left side has at the indices."""
+        """The subscripts of the left side at these indices."""
         sides = list(_left_sides(bound, output))
         for subscripts, sizes in sides:
             names = {str(index) for affine in subscripts for index in affine.variables}
@@ -106,7 +106,7 @@ class Place:
         unknown = [name for name in self.indices if name not in known]
         missing = [name for name in known if name not in self.indices]
         what = (
-            f"`{unknown[0]}` is no index of `{output}`"
+            f"`{unknown[0]}` is not an index of `{output}`"
             if unknown
             else f"nothing says what `{missing[0]}` is"
             if missing
@@ -116,14 +116,14 @@ class Place:
 
 
 def place_of(kernel: "Questions", where: tuple[Any, ...], indices: dict[str, Any]) -> Place:
-    """The element that ``k.at(*where, **indices)`` asks for. Raises `CompileError` for what is no place."""
+    """The element requested by ``k.at(*where, **indices)``. Raises `CompileError` for an invalid position."""
     output = where[0] if where and isinstance(where[0], str) else None
     position = where[1:] if output is not None else where
     for value in (*position, *indices.values()):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise CompileError(
                 Code.NO_SUCH_ELEMENT,
-                f"{phrases.value(value)} is no place of an element",
+                f"{phrases.value(value)} is not the position of an element",
                 kernel._frontend.span,
                 help='write k.at(i=3, j=2), k.at(3, 2), or k.at("C", i=3, j=2), with whole numbers',
             )
@@ -131,7 +131,7 @@ def place_of(kernel: "Questions", where: tuple[Any, ...], indices: dict[str, Any
 
 
 def _left_sides(bound: Bound, output: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The left sides that write an output, the last one first, inside of calls too; each with the sizes there."""
+    """The left sides that write an output, the last one first, including those in calls; each with its sizes."""
     for number in reversed(range(len(bound.function.statements))):
         match bound.function.statements[number]:
             case ir.Define(target, indices) | ir.Accumulate(target, indices) if target.name == output:
@@ -184,7 +184,7 @@ def _lines(step: Step, indent: int, depth: int) -> Iterator[str]:
 
 
 def _skips(step: Step, number: int) -> bool:
-    """Whether points are left out before this part: behind the first ones."""
+    """Whether points are omitted before this part: after the first ones."""
     return number == min(interpreter.FIRST + (step.parts[0].label == "before"), len(step.parts) - 1)
 
 

@@ -1,4 +1,4 @@
-"""The ways in: `kernel` and `load`."""
+"""The entry points: `kernel` and `load`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -62,14 +62,14 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
 
 
 def library(text: str, name: str, options: Options) -> "Library":
-    """All definitions of a text that errors call `name`."""
+    """All definitions of a text, called `name` in errors."""
     fronts: dict[str, Frontend] = {}
     for frontend in notation(text, options).read_all(text, name, options):
         fronts.setdefault(frontend.name, frontend)
     return Library({frontend.name: Kernel(frontend) for frontend in shared_out(list(fronts.values()))})
 
 
-# Bytes: what is longer is no program.
+# In bytes: a longer text is not a program.
 _LONGEST = 1 << 24
 
 
@@ -127,7 +127,7 @@ class Library:
 
 
 def _from_function(function: Any, options: Options) -> Kernel:
-    # Only who decorates needs the Python notation: `import tcjax` stays light.
+    # The Python notation is imported only for decorators, so that `import tcjax` stays light.
     from ..syntax import embedded
 
     reading = embedded.read(function, options.consts)
@@ -135,7 +135,7 @@ def _from_function(function: Any, options: Options) -> Kernel:
 
 
 def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kernel:
-    """The kernel of a Python function that was read; `name` is the function's."""
+    """The kernel of a Python function that was read; `name` is the function's name."""
     fns = dict(options.fns)
     others: list[ast.Definition] = []
     for warning in reading.warnings:
@@ -157,7 +157,7 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
 
 
 def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:
-    """A called kernel's definitions, its own under the name by which it is called."""
+    """A called kernel's definitions, with its own under the name by which it is called."""
     frontend = kernel._frontend
     if not isinstance(frontend, Definition):
         raise CompileError(

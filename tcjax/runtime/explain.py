@@ -1,4 +1,4 @@
-"""What the compiler did, explained to its user."""
+"""Explains to the user what the compiler did."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -149,7 +149,7 @@ def _collective_lines(collectives: Sequence[Mapping[str, Any]] | None, compiled:
     if collectives is None:
         return
     if not collectives:
-        yield "devices: tell each other nothing"
+        yield "devices: exchange nothing"
     for each in collectives:
         often = f", {each['times']} times" if each["times"] > 1 else ""
         axes = ", ".join(map(repr, each["axes"]))
@@ -161,7 +161,7 @@ def _collective_lines(collectives: Sequence[Mapping[str, Any]] | None, compiled:
         yield f"compiled: {each['operation']} of {bytes_text(each['bytes'])}"
 
 
-# What is told of a statement that computes nothing here.
+# The entry of a statement that computes nothing here.
 _UNCOUNTED: Final[dict[str, Any]] = {
     "seconds": 0.0,
     "spent": {"compute": 0.0, "memory": 0.0, "overhead": 0.0},
@@ -227,7 +227,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
 
 
 def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
-    """What the statement of a stage says, and what its ranges are."""
+    """The text and the ranges of a stage's statement."""
     reasons = bound.reasons[number]
     origin = bound.origins[stage.target]
     from_origin = f", first element at {list(origin)}" if any(origin) else ""
@@ -243,7 +243,7 @@ def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, n
 
 
 def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
-    """A statement that is computed by those that read it."""
+    """A statement that its readers recompute."""
     return {
         **_written(stage, bound, number),
         **_UNCOUNTED,
@@ -262,7 +262,7 @@ def _computed_by(readers: tuple[str, ...]) -> str:
 
 
 def _compared(seconds: float, other: float) -> str:
-    """What is said of a price beside another one: nothing of a higher one, which is paid for other reasons."""
+    """How a price compares with another one; empty if it is higher, since then the choice has other reasons."""
     if time_text(seconds) == time_text(other):
         return ", which costs the same"
     return ", which costs less" if seconds < other else ""
@@ -289,7 +289,7 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
 
 
 def _in_parts(plan: planning.Plan, number: int) -> dict[str, Any]:
-    """What differs for a statement that is computed some rows at a time: the costs of all parts together."""
+    """What differs for a statement computed some rows at a time: the total costs of all parts."""
     pieces = plan.pieces(number)
     if not pieces:
         return {}
@@ -322,7 +322,7 @@ def _spent(price: planning.Price) -> dict[str, float]:
 
 
 def _proviso(stage: planning.Compute) -> dict[str, Any]:
-    """What has to be finite, or in order, for a statement to be computed so, and what is done where it is not."""
+    """The condition (finite or sorted data) of a statement's plan, and the plan used if it fails."""
     if stage.proviso is None:
         return {}
     otherwise = planning.operations_of(stage.proviso.otherwise)
@@ -331,7 +331,7 @@ def _proviso(stage: planning.Compute) -> dict[str, Any]:
 
 
 def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
-    """How the cost of a statement grows, and what a user can change."""
+    """How the cost of a statement grows, and what the user can change."""
     with within_depth(plan.name, plan.bound.function.span):
         hints = list(hints_of(plan, number, growth))
     return {
@@ -349,7 +349,7 @@ def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
 
 
 def _on_cuda(group: "Group", backend: planning.Backend) -> dict[str, Any]:
-    """What computes the results of a group on a CUDA device, and why."""
+    """The operation that computes the results of a group on a CUDA device, and why."""
     kernel, reason = on_cuda(group, backend)
     operation = "Triton kernels" if isinstance(group, KernelSums) else "a Triton kernel"
     if not kernel:
@@ -359,7 +359,7 @@ def _on_cuda(group: "Group", backend: planning.Backend) -> dict[str, Any]:
 
 
 def _groups(node: planning.nodes.Node) -> Iterator[planning.nodes.FusedReduction]:
-    """The reductions below a node that are computed together with it."""
+    """The reductions below a node that are computed together."""
     for one in planning.nodes.below(node):
         if isinstance(one, planning.nodes.LoopNest) and one.first:
             yield one.whole
@@ -377,7 +377,7 @@ def _is_loop(run: "Run") -> bool:
 
 
 def _gradient_loop(group: "Group", form: LoopSchedule | Blocks, backend: planning.Backend) -> dict[str, Any]:
-    """How reductions of a derivative run on a CPU: a nest, or several that one loop computes."""
+    """How reductions of a derivative run on a CPU: one nest, or several computed by one loop."""
     match group, form:
         case Nest(), LoopSchedule():
             walked = _walked(group, form, backend.memory)
@@ -407,7 +407,7 @@ def _walked(nest: Nest, form: LoopSchedule, memory: int | None) -> dict[str, Any
 def _tile(
     stage: planning.Compute, loops: tuple[planning.Loop, ...], bound: ranges.Bound, number: int
 ) -> dict[str, Any]:
-    """A statement that is computed tile by tile; its costs are those of all tiles together."""
+    """A statement computed tile by tile; its costs are those of all tiles together."""
     described = _compute(stage, bound, number)
     count = prod(loop.extent for loop in loops)
     steps = [{"loop": str(loop.index), "extent": loop.extent} for loop in loops]
@@ -469,7 +469,7 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
 
 
 def _price(statement: dict[str, Any]) -> str:
-    """The price of a statement, what it is spent on, and the next best plan's."""
+    """The price of a statement, its bottleneck, and the next best plan's price."""
     limit = f", bounded by {statement['bound_by']}" if statement["bound_by"] else " where it is read"
     other = statement["runner_up"]
     runner = f"; {other['operation']}: {time_text(other['seconds'])}" if other else ""

@@ -1,4 +1,4 @@
-"""`Kernel.export`: specs of arguments, with symbols for sizes where they are left open."""
+"""`Kernel.export`: specs of arguments, with symbols for open sizes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,8 @@ _WORDS = frozenset(("floordiv", "mod", "min", "max"))
 def read_specs(frontend: Frontend, specs: Sequence[Any], constraints: Sequence[str]) -> list[Any]:
     """The specs as `jax.ShapeDtypeStruct`s; all texts share one scope of symbols.
 
-    `constraints` are those of the program; each holds where all of its sizes have a symbol of their name. Raises
-    `CompileError` (TC0308) for a text that is no spec.
+    `constraints` are those of the program; each applies if all of its sizes have symbols of the same name. Raises
+    `CompileError` (TC0308) for an invalid text.
     """
     if not specs:
         specs = declared_specs(frontend)
@@ -45,7 +45,7 @@ def read_specs(frontend: Frontend, specs: Sequence[Any], constraints: Sequence[s
 
 
 def declared_specs(frontend: Frontend) -> list[str]:
-    """The types and sizes of the parameters, as the program says them: every size is a symbol of its name."""
+    """The declared types and sizes of the parameters, with every size as a symbol of its name."""
     function = frontend.likely
     is_batched = isinstance(frontend, Definition) and frontend.is_batched
     if function is None or is_batched or any(parameter.declared is None for parameter in frontend.parameters):
@@ -59,7 +59,7 @@ def declared_specs(frontend: Frontend) -> list[str]:
 
 
 def _declared(tensor: ir.Tensor) -> str:
-    # A dimension without a name, `A.0`, is the symbol A_0, as in `constraints()`.
+    # A dimension without a name, `A.0`, becomes the symbol A_0, as in `constraints()`.
     return f"{tensor.dtype}[{', '.join(str(size).replace('.', '_') for size in tensor.shape)}]"
 
 
@@ -75,7 +75,7 @@ def _read(spec: str, scope: "jax.export.SymbolicScope") -> jax.ShapeDtypeStruct:
         raise _bad(spec, "a type and sizes in brackets are missing")
     name = _SHORT.get(found[1], found[1])
     if name not in ir.types.SCALARS:
-        raise _bad(spec, f"{found[1]} is no type")
+        raise _bad(spec, f"{found[1]} is not a type")
     try:
         shape = jax.export.symbolic_shape(found[2] or "", scope=scope)
     except Exception as problem:  # JAX's parser raises what it meets.
@@ -84,7 +84,7 @@ def _read(spec: str, scope: "jax.export.SymbolicScope") -> jax.ShapeDtypeStruct:
 
 
 def _struct(spec: Any) -> Any:
-    """An array's shape and type; what has both is one already."""
+    """An array's shape and type; an object that has both is returned as is."""
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
         return jax.ShapeDtypeStruct(spec.shape, native_type(spec.dtype))
     try:
@@ -99,23 +99,23 @@ def _struct(spec: Any) -> Any:
 def exported(
     function: Callable[..., Any], specs: Sequence[Any], named: Mapping[str, Any], platforms: Any
 ) -> jax.export.Exported:
-    """The function for these specs and platforms (None: this machine's).
+    """The function exported for these specs and platforms (None: this machine's).
 
-    Raises `CompileError`: TC0308 for others, TC0901 where JAX cannot compare two sizes.
+    Raises `CompileError`: TC0308 for invalid ones, TC0901 if JAX cannot compare two sizes.
     """
     if platforms is not None:
         if isinstance(platforms, str) or not isinstance(platforms, (tuple, list)) or not platforms:
             raise _bad(phrases.value(platforms), 'platforms are several names, such as platforms=("cpu", "cuda")')
         if not all(isinstance(name, str) for name in platforms):
             raise _bad(phrases.value(platforms), "platforms are names")
-    # JAX calls it unsafe to keep what it does not know: kernels for GPUs.
+    # JAX calls keeping unknown custom calls unsafe: these are kernels for GPUs.
     own = [jax.export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")]
     try:
         return jax.export.export(jax.jit(function), platforms=platforms, disabled_checks=own)(*specs, **named)
     except InconclusiveDimensionOperation as problem:
         raise CompileError(
             Code.NOT_STATIC,
-            f"{str(problem).splitlines()[0].rstrip('.')}: this takes numbers for the sizes",
+            f"{str(problem).splitlines()[0].rstrip('.')}: this needs numbers for the sizes",
             help="export it for the shapes that will be passed, one `jax.ShapeDtypeStruct` of numbers each",
         ) from None
 
@@ -124,6 +124,6 @@ def _bad(spec: str, why: str) -> CompileError:
     shown = spec if len(spec) <= 60 else f"{spec[:57]}..."
     return CompileError(
         Code.BAD_OPTION,
-        f"{shown!r} is nothing to export for: {why}",
+        f"{shown!r} cannot be exported for: {why}",
         help='write "float32[N, 3]", or pass an array or a jax.ShapeDtypeStruct',
     )

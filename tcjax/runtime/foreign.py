@@ -9,7 +9,7 @@ import jax
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError
 
-# An extent that most functions accept for every dimension, to learn ranks before sizes are known.
+# An extent that most functions accept for every dimension, used to find ranks before sizes are known.
 PROBE = 4
 
 
@@ -42,7 +42,8 @@ class PythonFunction:
 
     def _results(self, arguments: list[tuple[tuple[int, ...], str]]) -> tuple[Any, ...]:
         specs = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in arguments]
-        # JAX keeps weak references to functions, and crashes where there can be none, as to NumPy's `clip`.
+        # JAX keeps weak references to functions, and crashes for objects that do not support them, such as NumPy's
+        # `clip`.
         referable = getattr(type(self.function), "__weakrefoffset__", 0)
         function = self.function if referable else lambda *given: self.function(*given)
         try:
@@ -69,12 +70,12 @@ class PythonFunction:
         return CompileError(Code.UNKNOWN_FUNCTION, f"the Python function `{self.name}` {what}", help=help)
 
 
-# Where a name of a builtin comes from that means the builtin.
+# Modules whose function of a builtin's name means the builtin.
 _LIBRARIES = ("builtins", "math", "numpy", "scipy", "jax", "jaxlib")
 
 
 def means_builtin(name: str, function: Callable[..., Any]) -> bool:
-    """Whether a function that a program's scope binds to a builtin's name is a library's own, such as `jnp.exp`."""
+    """Whether a function bound to a builtin's name in a program's scope is a library's own, such as `jnp.exp`."""
     return name in ir.builtins.BUILTINS and _library(function) in _LIBRARIES
 
 
@@ -83,8 +84,9 @@ def _library(function: Callable[..., Any]) -> str:
 
 
 def wrap(fns: Mapping[str, Callable[..., Any]], reserved: Collection[str]) -> dict[str, PythonFunction]:
-    """The functions as elaboration sees them. A name that the notation reserves is refused; tcjax's additions to TC's
-    builtins may be replaced."""
+    """The functions as elaboration sees them. Names reserved by the notation are rejected; tcjax's additions to TC's
+    builtins may be replaced.
+    """
     for name in fns:
         if name in reserved:
             kind = "a type" if name in ir.types.SPELLINGS else "a builtin function"

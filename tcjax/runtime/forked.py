@@ -1,14 +1,14 @@
-"""A child that was forked from a process whose devices were in use: XLA's threads are not there, and it would wait."""
+"""Detects a child forked from a process whose devices were in use: without XLA's threads it would hang."""
 
 import os
 import sys
 
-# Whether this is one. Calls look here themselves: that costs nothing.
+# Whether this process is one. Calls test this directly, which costs nothing.
 orphaned = False
 
 
 def refuse() -> None:
-    """Raises `RuntimeError` in such a child. To read, plan, explain and interpret a program needs no device."""
+    """Raises `RuntimeError` in such a child. Reading, planning, explaining and interpreting programs need no device."""
     if orphaned:
         raise RuntimeError(
             "this process was forked from one in which JAX had started: nothing can be compiled or computed here, "

@@ -1,4 +1,4 @@
-"""What stands behind a kernel: a definition of index notation, or a SaC program; and what both have in common."""
+"""The program behind a kernel: a definition of index notation or a SaC program; and what both have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ Signature = TypeVar("Signature")
 class Call:
     """What a plan depends on: shapes and types of the parameters in order, and what else was passed.
 
-    `values` are those of arguments that decide shapes: name, type, shape and bytes.
+    `values` are those of arguments that determine shapes: name, type, shape and bytes.
     """
 
     shapes: tuple[Shape, ...]
@@ -43,9 +43,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: its name, its scalar type where the program says it (a canonical name), and where it stands.
+    """A parameter: its name, its scalar type if the program declares one (a canonical name), and its place.
 
-    `type` is all that the program writes of it, with its sizes.
+    `type` is its declaration as written, with sizes.
     """
 
     name: str
@@ -55,20 +55,20 @@ class Parameter:
 
 
 class Elaborated(ABC, Generic[Signature]):
-    """A program that is typed once for each signature: for all of a call that its types depend on."""
+    """A program that is typed once per signature, which contains everything its types depend on."""
 
     options: Options
     _functions: Recent[Signature, ir.Function]
-    # Names that a program of the notation can call, but never as a function from ``fns``.
+    # Names that a program in this notation can call, but never as a function from ``fns``.
     reserved: ClassVar[frozenset[str]] = elaboration.RESERVED
 
     @abstractmethod
     def signature(self, call: Call) -> Signature:
-        """What of a call the types depend on."""
+        """The part of a call that the types depend on."""
 
     @abstractmethod
     def elaborated(self, signature: Signature) -> ir.Function:
-        """The typed program, made anew."""
+        """The typed program, without caching."""
 
     def function(self, call: Call) -> ir.Function:
         """The typed program for a call."""
@@ -95,12 +95,12 @@ class Elaborated(ABC, Generic[Signature]):
         return function
 
     def within_depth(self) -> AbstractContextManager[None]:
-        """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
+        """Turns a stack overflow into a `CompileError` (TC0103)."""
         frontend = cast("Frontend", self)
         return within_depth(frontend.name, frontend.span)
 
     def warn(self, warning: CompileWarning) -> None:
-        """Issues a warning, the same one once. Raises it as a `CompileError` under ``strict=True``."""
+        """Issues a warning, without duplicates. Raises it as a `CompileError` under ``strict=True``."""
         if self._warned.get(str(warning)) is None:
             warn(warning, strict=self.options.strict)
             self._warned.keep(str(warning), True)
@@ -119,15 +119,15 @@ class Elaborated(ABC, Generic[Signature]):
         return self.foreign[name].shapes([(shape, t.dtype) for shape, t in zip(shapes, tensors, strict=True)])
 
     def __reduce__(self) -> Any:
-        # What is written is kept; what was inferred from it is inferred again.
+        # The fields are kept; cached properties are computed again.
         written = [f.name for f in fields(cast("Frontend", self)) if not f.name.startswith("_")]
         return type(self), tuple(getattr(self, name) for name in written)
 
 
 def notation(text: str, options: Options) -> "type[Frontend]":
-    """The notation that a text is in: said by the option, else shown by the text."""
+    """The notation of a text: given by the option, else recognised."""
     is_sac = options.dialect == "sac"
-    # Only who may write SaC needs it: `import tcjax` stays light.
+    # The SaC frontend is imported only if needed, so that `import tcjax` stays light.
     if options.dialect is None and not text.lstrip().startswith("def "):
         from ..syntax import sac
 

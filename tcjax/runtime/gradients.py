@@ -1,4 +1,4 @@
-"""Reverse mode of a plan, traced and not computed: whether there is one, and what it runs."""
+"""Reverse mode of a plan, traced but not computed: whether it exists, and which loops it runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def reverse_mode(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> tuple[str, Sequence["Run"]]:
-    """Why a plan that may call `fns` has no derivative by any float parameter, empty where it has one; its loops."""
+    """Why a plan that may call `fns` has no derivative with respect to float parameters (empty if it has one); its
+    loops.
+    """
     from ..lowering.traced import runs_of
 
     reason = without_derivative(plan)
@@ -24,7 +26,7 @@ def reverse_mode(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> 
     except CompileError as error:
         return error.message, ()
     except Exception:
-        # JAX may have no derivative of what the writer gave, and raises what it likes. Anything else is our mistake.
+        # JAX may be unable to differentiate the user's functions, and may raise anything. Other exceptions are bugs.
         reason = _underivable(plan, fns)
         if reason is None:
             raise
@@ -32,7 +34,7 @@ def reverse_mode(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> 
 
 
 def without_derivative(plan: planning.Plan) -> str:
-    """Why there is nothing to differentiate; empty where there is."""
+    """Why there is nothing to differentiate; empty if there is."""
     function = plan.bound.function
     if not any(_is_smooth(tensor.dtype) for tensor in function.parameters):
         return "no parameter is a float"
@@ -55,8 +57,9 @@ def weights(plan: planning.Plan) -> list[Any]:
 
 
 def cotangents(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> Callable[..., dict[str, Any]]:
-    """Reverse mode as a function of the arguments by name, of initial values by name, and of the float results'
-    cotangents: those of the float parameters by name."""
+    """Reverse mode as a function of the arguments, the initial values (both by name), and the float results'
+    cotangents; it returns the cotangents of the float parameters by name.
+    """
     import jax
 
     from .. import lowering
@@ -76,11 +79,11 @@ def cotangents(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> Ca
 
 
 class _Underivable(Exception):
-    """A function of the writer's has no derivative."""
+    """A user's function has no derivative."""
 
 
 def _underivable(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> str | None:
-    """Which of the writer's own functions JAX cannot differentiate, and what it says of it; None where it can."""
+    """The user's function that JAX cannot differentiate, with JAX's message; None if there is none."""
 
     def alone(name: str) -> Callable[..., Any]:
         def called(*arrays: Any) -> Any:
@@ -99,7 +102,7 @@ def _underivable(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> 
 
 
 def _differentiate(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-    """Raises `_Underivable` where JAX has no reverse mode of a function for arrays of these shapes and types."""
+    """Raises `_Underivable` if JAX has no reverse mode of a function for arrays of these shapes and types."""
     import jax
     import jax.numpy as jnp
 
@@ -117,7 +120,7 @@ def _differentiate(name: str, function: Callable[..., Any], arrays: Sequence[Any
     specs = [jax.ShapeDtypeStruct(jnp.shape(arrays[n]), jnp.result_type(arrays[n])) for n in moving]
     try:
         jax.eval_shape(pulled, *specs)
-    except Exception as error:  # Only the writer's function runs here.
+    except Exception as error:  # Only the user's function runs here.
         said = str(error).splitlines()[0] if str(error) else repr(error)
         raise _Underivable(f"JAX finds none of `{name}`: {said}"[:200]) from error
 
@@ -137,7 +140,7 @@ def _folded(monoid: ir.Monoid) -> tuple[Callable[[Any], Any], tuple[Any]]:
 
 
 def _monoids(plan: planning.Plan) -> Iterator[ir.Monoid]:
-    """The registered reductions of a plan and of those that it calls."""
+    """The registered reductions of a plan and of its callees."""
     for stage in plan.stages:
         match stage:
             case planning.Compute(statement=statement):

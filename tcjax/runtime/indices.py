@@ -7,7 +7,7 @@ from ..diagnostics import Code, CompileError, phrases
 
 @dataclass(frozen=True, slots=True)
 class IndexName:
-    """What ``i, j = tcjax.indices("i j")`` binds: a name that stays an index variable in index notation."""
+    """The object bound by ``i, j = tcjax.indices("i j")``: a name that stays an index variable in index notation."""
 
     name: str
     tcjax_index: bool = True
@@ -22,7 +22,7 @@ def indices(names: str) -> tuple[IndexName, ...]:
     if not found or not all(name.isidentifier() for name in found):
         raise CompileError(
             Code.BAD_OPTION,
-            f"{phrases.value(names)} is no list of index names",
+            f"{phrases.value(names)} is not a list of index names",
             help='write names separated by spaces: i, j, k = tcjax.indices("i j k")',
         )
     return tuple(IndexName(name) for name in found)

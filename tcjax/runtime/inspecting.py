@@ -1,4 +1,4 @@
-"""Kernels with ``checked=True``: the data of a call are looked at before it is computed."""
+"""Kernels with ``checked=True``: the data of a call is checked before it is computed."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ Inspection = tuple[planning.Plan, tuple[RuntimeCheck, ...]]
 
 
 def inspection(frontend: Frontend, bound: ranges.Bound) -> Inspection:
-    """How to look for what the data of a call do wrong, and what that may be."""
+    """The run-time checks of a call's data, and their messages."""
     with frontend.within_depth():
         found = inspect(bound, nan=frontend.options.checked == "nan")
     return pipeline.plan(frontend, found.bound, planning.Preferences()), found.checks
@@ -35,10 +35,10 @@ def inspected(
     sizes: tuple[tuple[str, int], ...],
     values: tuple[Value, ...],
 ) -> Callable[..., Any]:
-    """The compiled kernel, behind a look at its data.
+    """The compiled kernel, preceded by checks of its data.
 
-    With arrays it raises `DataError`. Inside of a transformation it calls `checkify.check`, which is for
-    `checkify.checkify` around all to report.
+    With arrays it raises `DataError`. Inside a transformation it calls `checkify.check`, whose errors a surrounding
+    `checkify.checkify` reports.
     """
     from .calls import call_of, named
 
@@ -60,7 +60,7 @@ def inspected(
 
 
 def _report(found: Any, checks: tuple[RuntimeCheck, ...]) -> None:
-    """Raises for the first check that happened; `found` has a point and a value for each."""
+    """Raises for the first check that failed; `found` has a point and a value for each."""
     if isinstance(found, Tracer):
         for number, check in enumerate(checks):
             first, value = found[2 * number], found[2 * number + 1]
@@ -74,7 +74,7 @@ def _report(found: Any, checks: tuple[RuntimeCheck, ...]) -> None:
 
 
 def _places(check: RuntimeCheck, number: Any) -> list[Any]:
-    """The values of the indices at the point of a number."""
+    """The values of the indices at the point with this number."""
     places: list[Any] = []
     for _, lo, extent in reversed(check.axes):
         places.insert(0, lo + number % extent)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Documented:
-    """A class's docstring; that of one of its kernels is the program."""
+    """A class's docstring, while that of an instance is its program."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
@@ -38,7 +38,7 @@ class _Documented:
 
 
 class _Signed:
-    """The signature of a kernel's calls; the class has its own."""
+    """The signature of a kernel's calls, while the class has its own."""
 
     def __get__(self, kernel: "Kernel | None", owner: type) -> inspect.Signature:
         if kernel is None:
@@ -46,7 +46,7 @@ class _Signed:
         try:
             return signature_of(kernel._frontend)
         except ValueError as error:
-            # A parameter has a name that Python keeps for itself.
+            # A parameter has a name that is reserved in Python.
             raise AttributeError("__signature__") from error
 
 
@@ -59,7 +59,7 @@ class Kernel(Questions):
     type or size of arguments does not fit.
     """
 
-    # Written out when somebody asks.
+    # Made on demand.
     __doc__ = _Documented(__doc__)  # pyright: ignore[reportAssignmentType]
 
     __signature__ = _Signed()
@@ -70,17 +70,17 @@ class Kernel(Questions):
         if schedule is not None and frontend.likely is not None:
             schedule.on(frontend.likely).checked()
         super().__init__(frontend)
-        # What the last `tune` found, None for a kernel that does not come from one.
+        # The result of the last `tune`, None for other kernels.
         self.tuned: Tuning | None = None
         self.__name__ = frontend.name
         self.__qualname__ = frontend.name
 
     def __reduce__(self) -> Any:
-        # The program and its options, as for a function: what is compiled stays here.
+        # Pickled as its program and options, like a function: compiled code is not included.
         return _restored, (self._frontend, self._compiler.choices, self.tuned)
 
     def __deepcopy__(self, memo: object) -> "Kernel":
-        # Nothing changes a kernel, and a copy would compile everything again.
+        # Kernels are immutable, and a copy would compile everything again.
         return self
 
     def with_schedule(self, schedule: "Schedule | None") -> "Kernel":
@@ -176,10 +176,10 @@ class Kernel(Questions):
         given = read[: len(read) - len(by_name)]
         named = dict(zip(by_name, read[len(given) :], strict=True))
         sizes = {name: value for name, value in kwargs.items() if name not in named}
-        # Mistakes are those of a call, before JAX looks at anything.
+        # Errors are those of a call, before JAX sees anything.
         arrange(self._frontend, given, {**named, **sizes})
 
-        # Nobody is there to be told of what the data of an exported program do.
+        # An exported program cannot report errors in its data.
         plain = replace(self._frontend.options, checked=False)
         kernel = Kernel(replace(self._frontend, options=plain)) if self._frontend.options.checked else self
 

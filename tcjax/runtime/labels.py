@@ -1,4 +1,4 @@
-"""What `einsum` is told by its first argument: a label for every dimension of every operand, and of the result."""
+"""The labels in the first argument of `einsum`: one for every dimension of every operand and of the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ _DOTS: Final = "..."
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """One label for each dimension: letters, and numbers for the dimensions that an ellipsis stands for."""
+    """One label for each dimension: a letter, or a number for a dimension that an ellipsis stands for."""
 
     operands: tuple[tuple[Label, ...], ...]
     result: tuple[Label, ...]
 
     @property
     def reduced(self) -> tuple[Label, ...]:
-        """The labels that the result has not, in order of first appearance."""
+        """The labels missing from the result, in order of first appearance."""
         every = dict.fromkeys(label for operand in self.operands for label in operand)
         return tuple(label for label in every if label not in self.result)
 
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """The labels as written, each an ellipsis or a letter; `result` is None where it is implied."""
+    """The labels as written, each an ellipsis or a letter; `result` is None if it is implied."""
 
     operands: tuple[tuple[str, ...], ...]
     result: tuple[str, ...] | None
@@ -38,7 +38,7 @@ class _Terms:
 
 
 def separate(arguments: Sequence[Any]) -> tuple[list[Any], list[Any] | None, Any]:
-    """The operands and label lists of ``(A, [0, 1], B, [1, 2], [0, 2])``, and those of the result or None."""
+    """The operands and label lists of ``(A, [0, 1], B, [1, 2], [0, 2])``, and the result's labels or None."""
     if len(arguments) < 2:
         raise _wrong("an operand is followed by the list of its labels", help="write `einsum(A, [0, 1], B, [1, 2])`")
     paired = len(arguments) // 2 * 2
@@ -67,7 +67,7 @@ def read_text(text: str, shapes: Sequence[tuple[int, ...]]) -> Labels:
 
 
 def read_lists(lists: Sequence[Any], result: Any, shapes: Sequence[tuple[int, ...]]) -> Labels:
-    """The labels of lists of hashable and comparable ones. Raises `CompileError` as `read_text` does."""
+    """The labels in lists of hashable and comparable objects. Raises `CompileError` as `read_text` does."""
     given = [_listed(labels) for labels in (*lists, *([] if result is None else [result]))]
     try:
         names = sorted({label for labels in given for label in labels if label is not ...})
@@ -82,7 +82,7 @@ def read_lists(lists: Sequence[Any], result: Any, shapes: Sequence[tuple[int, ..
 
 
 def _symbol(number: int) -> str:
-    """A letter for a number, in an order of their own that the implied result follows: a to z, A to Z, then others."""
+    """A letter for a number, in the order of the implied result: a to z, A to Z, then others."""
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return letters[number] if number < len(letters) else chr(0x4E00 + number)
 
@@ -93,14 +93,14 @@ def _listed(labels: Any) -> list[Any]:
         hash(tuple(found))
     except TypeError:
         raise _wrong(
-            f"{phrases.value(labels)} is no list of labels",
+            f"{phrases.value(labels)} is not a list of labels",
             help="write one label for each dimension: `einsum(A, [0, 1])`",
         ) from None
     return found
 
 
 def _letters(part: str, start: int, source: Source) -> tuple[str, ...]:
-    """The labels of one term; spaces mean nothing."""
+    """The labels of one term; spaces are ignored."""
     found: list[str] = []
     position = 0
     while position < len(part):
@@ -116,7 +116,7 @@ def _letters(part: str, start: int, source: Source) -> tuple[str, ...]:
         elif not character.isspace():
             raise CompileError(
                 Code.UNEXPECTED_CHARACTER,
-                f"`{character}` is no label",
+                f"`{character}` is not a label",
                 span,
                 help="write one letter for each dimension, `...` for any number of them, `,` and `->`",
             )
@@ -128,7 +128,7 @@ def _complete(terms: _Terms, shapes: Sequence[tuple[int, ...]]) -> Labels:
     if len(terms.operands) != len(shapes):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"the subscripts are for {len(terms.operands)} operands, given are {len(shapes)}",
+            f"the subscripts are for {len(terms.operands)} operands, but got {len(shapes)}",
             terms.spans[0],
             help="write one term for each operand, with `,` between them",
         )
@@ -153,7 +153,7 @@ def _complete(terms: _Terms, shapes: Sequence[tuple[int, ...]]) -> Labels:
     for label in terms.result:
         if terms.result.count(label) > 1:
             raise _wrong(
-                f"`{label}` stands twice in the result", terms.spans[-1], help="give the result every label once"
+                f"`{label}` appears twice in the result", terms.spans[-1], help="give the result every label once"
             )
         if label != _DOTS and not any(label in labels for labels in terms.operands):
             raise CompileError(
@@ -171,9 +171,9 @@ def _expanded(labels: tuple[str, ...], dotted: int) -> tuple[Label, ...]:
 
 
 def extents(labels: Labels, shapes: Sequence[tuple[int, ...]]) -> dict[Label, int]:
-    """How far each label runs. Raises `CompileError` (TC0601) where two dimensions disagree.
+    """The extent of each label. Raises `CompileError` (TC0601) if two dimensions disagree.
 
-    The size 1 goes with any other, but not on a diagonal.
+    Size 1 is compatible with any other, except on a diagonal.
     """
     found: dict[Label, int] = {}
     for number, (own, shape) in enumerate(zip(labels.operands, shapes, strict=True)):
@@ -192,7 +192,7 @@ def extents(labels: Labels, shapes: Sequence[tuple[int, ...]]) -> dict[Label, in
 
 
 def names(labels: Labels) -> dict[Label, str]:
-    """A name of an index variable for each label."""
+    """An index variable's name for each label."""
     numbers = count()
     every = (label for own in (*labels.operands, labels.result) for label in own)
     return {label: f"i{next(numbers)}" for label in dict.fromkeys(every)}

@@ -1,8 +1,8 @@
-"""`memory_limit` is kept: what XLA allocates for a call, and for each of its derivatives, is looked at before it runs.
+"""Enforces `memory_limit`: XLA's allocation for a call, and for each of its derivatives, is checked before it runs.
 
-A result of a kernel with a limit passes a primitive that does nothing to it. Where the primitive is compiled, so is the
-kernel on its own, for the shapes at hand, and what XLA says of it must keep to the limit. Its derivatives are of the
-same kind, and are looked at where they are compiled: nobody else has to pay for them.
+The results of a kernel with a limit pass through an identity primitive. When the primitive is compiled, the kernel is
+compiled separately for its shapes, and XLA's figure must not exceed the limit. Derivatives work the same way and are
+checked only when they are compiled.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +17,22 @@ from ..diagnostics import Code, CompileError, Span
 from ..keeping import Recent
 from .compiled import directed, temporary_bytes
 
-# So many bytes XLA adds of its own, for pointers and constants.
+# Bytes that XLA allocates itself, for pointers and constants.
 OWN: Final = 1 << 10
-# An array at each batch dimension of the arguments; None for what all have in common.
+# The argument's array axis for each batch dimension; None if it is not batched.
 Dimensions = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The call of a kernel: `run` gives its results for arguments, and `limit` are the most bytes that it may need.
+    """The call of a kernel: `run` returns its results, and `limit` is the number of bytes that it may need.
 
-    `direction` says which of its derivatives is looked at, if one is, by the arguments that are `moving`. Batches are
-    those of `jax.vmap`, the innermost first. `places` say where arguments lie on a mesh. What was measured is in
-    `measured`, for all calls of a kernel.
+    `direction` says which derivative is checked, if any, with respect to the arguments in `moving`. Batches are those
+    of `jax.vmap`, innermost first. `places` are the arguments' shardings on a mesh. `measured` caches the figures of
+    all calls of a kernel.
 
-    JAX keeps what it traced as long as there is the function that it traced, and so it keeps this: nothing here may
-    lead back to the kernel, or neither would ever go.
+    JAX keeps its trace as long as the traced function exists, and the trace keeps this object: it must not refer to the
+    kernel, or neither could be freed.
     """
 
     run: Callable[..., Sequence[Any]]
@@ -46,7 +46,7 @@ class Watched:
     measured: Recent[Any, int] = field(default_factory=Recent, compare=False, repr=False)
 
     def check(self, shapes: Sequence[Any]) -> None:
-        """Raises `CompileError` (TC0810) where XLA needs more than the limit for arguments of such `shapes`."""
+        """Raises `CompileError` (TC0810) if XLA needs more than the limit for arguments of these shapes."""
         places = self.places if self.places and not self.batches else (None,) * len(shapes)
         specs = [
             jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=place) for s, place in zip(shapes, places, strict=True)
@@ -65,23 +65,24 @@ class Watched:
         )
 
     def _needed(self, specs: Sequence[jax.ShapeDtypeStruct]) -> int:
-        """The bytes beside arguments and results; 0 where the device does not tell."""
+        """The bytes needed besides arguments and results; 0 if the device does not tell."""
         run = self.run
         for dimensions in self.batches:
             run = jax.vmap(run, dimensions)
         if any(spec.sharding is not None for spec in specs):
             return temporary_bytes(*directed(run, specs, self.moving, self.direction)) or 0
-        # On one device of a mesh it is as on any: what is around it, such as `jax.shard_map`, does not matter.
+        # On one device of a mesh it is the same as on any device: what surrounds it, such as `jax.shard_map`, does not
+        # matter.
         with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
             return temporary_bytes(*directed(run, specs, self.moving, self.direction)) or 0
 
 
 def watched(results: Sequence[Any], arguments: Sequence[Any], watch: Watched) -> list[Any]:
-    """The results, which are looked at where they are compiled."""
+    """The results, checked when they are compiled."""
     return [_watch.bind(result, *arguments, watch=watch) for result in results]
 
 
-# The result of a kernel, and all of its arguments.
+# A result of the kernel, followed by all of its arguments.
 _watch = jax.extend.core.Primitive("tcjax_limit")
 
 
@@ -108,7 +109,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, watch: Watched) -> 
     (value, *arguments), (tangent, *changes) = primals, tangents
     result = _watch.bind(value, *arguments, watch=watch)
     if isinstance(tangent, ad.Zero) or tangent.dtype == jax.dtypes.float0 or watch.direction != "forward":
-        # The derivatives of derivatives are not looked at.
+        # Higher derivatives are not checked.
         return result, tangent
     moving = tuple(number for number, change in enumerate(changes) if not isinstance(change, ad.Zero))
     return result, _watch.bind(tangent, *arguments, watch=replace(watch, direction="ahead", moving=moving))

@@ -1,4 +1,4 @@
-"""`monoid` registers a reduction, after testing that it is one."""
+"""`monoid` registers a reduction after testing the laws."""
 
 import keyword
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..elaboration import reducers
 
 _RESERVED: Final = frozenset(("def", "where", "in", "exists", "and", "or", "not", *ir.types.SPELLINGS))
 
-# Elements that nearly every reduction takes: some want them between 0 and 1, some have no floats.
+# Elements that nearly every reduction accepts: some need values between 0 and 1, some do not take floats.
 _SAMPLES: Final = {"float32": (0.5, 0.25, 0.75), "int32": (1, 2, 1), "bool": (True, False, True)}
 _CLOSE: Final = 1e-3
 
@@ -50,7 +50,7 @@ def monoid(
         if not (callable(function) or (function is None and not needed)):
             raise _wrong(name, f"`{what}` is a {type(function).__name__}, not a function", "pass a Python function")
     if not isinstance(commutative, bool):
-        raise _wrong(name, f"commutative={phrases.value(commutative)} is no truth value", "write True or False")
+        raise _wrong(name, f"commutative={phrases.value(commutative)} is not a bool", "write True or False")
     scalar = not isinstance(identity, (tuple, list))
     parts = [identity] if scalar else list(identity)
     if not parts:
@@ -74,7 +74,7 @@ def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise CompileError(
             Code.BAD_MONOID,
-            f"{phrases.value(name)} is no name for a reduction",
+            f"{phrases.value(name)} is not a name for a reduction",
             help="write a name of letters, digits and `_`: the reduction is called `name[k](e)` in programs",
         )
     builtin = name in ir.builtins.BUILTINS or reducers.is_builtin(name)
@@ -83,7 +83,7 @@ def _check_name(name: object) -> None:
         raise CompileError(
             Code.RESERVED_NAME,
             f"`{name}` is {kind} and cannot be a registered reduction",
-            help=f"call it `{name}_` or otherwise",
+            help=f"call it `{name}_`, or choose another name",
         )
 
 
@@ -104,13 +104,15 @@ def _number(name: str, part: Any) -> tuple[ir.Number, str | None]:
     dtype = str(array.dtype)
     if array.shape != () or dtype not in ir.types.SCALARS:
         raise _wrong(
-            name, f"its identity has {phrases.value(part)}, which is no number", "write a number, or a tuple of numbers"
+            name,
+            f"its identity has {phrases.value(part)}, which is not a number",
+            "write a number, or a tuple of numbers",
         )
     return array.item(), None if dtype == "bool" else dtype
 
 
 def _check_laws(monoid: ir.Monoid) -> None:
-    """Raises TC0310 unless the functions are those of a monoid for some type of elements, as far as samples tell."""
+    """Raises TC0310 unless the functions form a monoid for some element type, judging by samples."""
     first: CompileError | None = None
     kinds = ("bool",) if monoid.takes_bool else tuple(dict.fromkeys(map(monoid.element, _SAMPLES)))
     for kind in kinds:
@@ -125,7 +127,7 @@ def _check_laws(monoid: ir.Monoid) -> None:
 
 
 def _check_samples(monoid: ir.Monoid, kind: str) -> None:
-    # Only who registers a reduction needs the lowerings: `import tcjax` stays light.
+    # The lowerings are imported only to register a reduction, so that `import tcjax` stays light.
     from ..lowering import registered
 
     samples = _SAMPLES.get(kind, _SAMPLES["float32"])
@@ -134,7 +136,7 @@ def _check_samples(monoid: ir.Monoid, kind: str) -> None:
         def both(a: registered.States, b: registered.States) -> registered.States:
             return registered.combine(monoid, a, b)
 
-        # Two of each: functions that reduce their arguments are found out.
+        # Two of each, to detect functions that reduce their arguments.
         x, y, z = (registered.inject(monoid, jnp.full((2, 3), sample, kind), kind) for sample in samples)
         nothing = registered.blank(monoid, (2, 3), kind)
         xy = both(x, y)
@@ -179,7 +181,7 @@ def _laws(monoid: ir.Monoid) -> list[tuple[str, str, str, str]]:
 
 
 def _agree(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Whether two results are about equal; one that is not a finite number says nothing of the other."""
+    """Whether two results are approximately equal; results that are not finite are not compared."""
     known = np.isfinite(one)
     return bool(np.allclose(one[known], other[known], rtol=_CLOSE, atol=_CLOSE))
 

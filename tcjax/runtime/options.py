@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 BACKENDS = ("auto", "xla", "pallas")
 DIALECTS = ("tc", "sac", "python")
-# What programs are written in; LaTeX is for people.
+# The notations of programs; LaTeX is output only.
 NOTATIONS = (*DIALECTS, "latex")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """What `tcjax.kernel` takes besides the program."""
+    """The arguments of `tcjax.kernel` besides the program."""
 
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     consts: Mapping[str, Constant] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Options:
 
     @property
     def preferences(self) -> planning.Preferences:
-        """What the planner is told before anything is known of a call."""
+        """The planner's options, before anything is known about a call."""
         return planning.Preferences(backend=planning.Backend(self.backend, self.memory))
 
 
@@ -63,7 +63,7 @@ class KernelOptions(TypedDict, total=False):
 
 
 def check_options(given: KernelOptions) -> Options:
-    """The options of a kernel. Raises `CompileError` (TC0308) for what is unknown or no value of an option."""
+    """The options of a kernel. Raises `CompileError` (TC0308) for unknown options and invalid values."""
     options: Mapping[str, Any] = given
     for name in options:
         if name not in KernelOptions.__annotations__:
@@ -116,12 +116,12 @@ def check_flag(name: str, given: object) -> bool:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-# Whole numbers of a text have as many bits.
+# The width of integers in texts.
 _LARGEST = 2**64 - 1
 
 
 def constants_of(given: object) -> dict[str, Constant]:
-    """Numbers by name, as Python's own. Raises `CompileError` (TC0308) for anything else."""
+    """Numbers by name, as Python numbers. Raises `CompileError` (TC0308) for anything else."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -155,7 +155,7 @@ def _number(name: str, value: object) -> Constant:
 
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _UNITS |= {"TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-# More than any machine has: larger limits say the same.
+# More than any machine has: larger limits are equivalent.
 _MOST_BYTES = 2**62
 
 
@@ -182,8 +182,8 @@ def _assumptions(given: object) -> tuple[Assumption, ...]:
 
 
 def check_schedule(options: Options, schedule: object) -> Options:
-    """The options with another schedule. Raises `CompileError` (TC0308) for what is none."""
-    # Only who writes a schedule imports what it needs.
+    """The options with another schedule. Raises `CompileError` (TC0308) if it is not one."""
+    # Imported only for schedules.
     from ..planning.schedule import Schedule
 
     if schedule is not None and not isinstance(schedule, Schedule):
@@ -192,7 +192,7 @@ def check_schedule(options: Options, schedule: object) -> Options:
 
 
 def shard_options(options: Options, mesh: object, axes: object) -> Options:
-    """The options for a mesh. Raises `CompileError` (TC0308) for what is none, or names no axis of it."""
+    """The options for a mesh. Raises `CompileError` (TC0308) if it is not one, or for an unknown axis."""
     return _compatible(replace(options, sharding=check_sharding(mesh, axes)))
 
 
@@ -203,7 +203,7 @@ def _compatible(options: Options) -> Options:
 
 
 def schedule_or_mesh() -> CompileError:
-    """TC0308: both cut a statement."""
+    """TC0308: a kernel cannot have both a schedule and a mesh."""
     return CompileError(
         Code.BAD_OPTION,
         "a schedule cuts a statement into tiles, a mesh into other blocks: a kernel has one of both",

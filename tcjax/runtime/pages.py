@@ -1,4 +1,4 @@
-"""What a notebook shows of a kernel."""
+"""A kernel's display in a notebook."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def kernel_page(frontend: Frontend) -> str:
-    """HTML: formula and ranges where the text alone says what the program is, else the text."""
+    """HTML: formula and ranges if the text alone determines the program, else the text."""
     from ..display import show_kernel
 
     function = frontend.likely
@@ -24,13 +24,13 @@ def kernel_page(frontend: Frontend) -> str:
         try:
             return show_kernel(frontend.name, frontend.text(), pipeline.infer(frontend, function))
         except (CompileError, RecursionError):
-            # Showing a kernel raises nothing: a call will say what is wrong.
+            # Displaying a kernel never raises: a call will report the error.
             pass
     return show_kernel(frontend.name, frontend.text(), None)
 
 
 def kernel_formula(frontend: Frontend) -> str | None:
-    """LaTeX for notebooks that become documents; None where only arguments tell what the program is."""
+    """LaTeX for notebooks converted to documents; None if only arguments determine the program."""
     try:
         return f"$\\displaystyle {written(frontend, 'latex', None)}$"
     except CompileError:

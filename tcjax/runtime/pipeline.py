@@ -1,4 +1,4 @@
-"""How a text becomes a JAX function: the steps in order, each made of what the one before it gave.
+"""How a text becomes a JAX function: the steps in order, each taking the result of the one before.
 
     text ──read──▶ Front ──elaborate──▶ ir.Function ──bind──▶ Bound ──plan──▶ Plan ──lower──▶ arrays
                                              └──infer──▶ SymbolicRanges
@@ -28,12 +28,12 @@ def elaborate(frontend: Frontend, call: Call) -> ir.Function:
 
 
 def infer(frontend: Frontend, function: ir.Function) -> ranges.SymbolicRanges:
-    """The range of every index as formulas of the sizes: what is known before any call."""
+    """The range of every index as formulas in the sizes: everything that is known before a call."""
     return ranges.infer_ranges(function, ranges.assumed(assumptions_of(frontend, function)))
 
 
 def bind(frontend: Frontend, function: ir.Function, call: Call) -> ranges.Bound:
-    """Every range, size and shape of a call as numbers, every access proved to stay inside its array."""
+    """Every range, size and shape of a call as numbers, with every access proved to be inside its array."""
     shapes = {p.name: shape for p, shape in zip(frontend.parameters, call.shapes, strict=True)}
     sizes, initial = dict(call.sizes), dict(call.initial)
     try:
@@ -56,8 +56,8 @@ def plan(frontend: Frontend, bound: ranges.Bound, preferences: planning.Preferen
 def lower(
     frontend: Frontend, plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
 ) -> tuple[jax.Array, ...]:
-    """The results of a plan for arguments and initial values by name, in operations of JAX."""
-    # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
+    """The results of a plan for arguments and initial values by name, as JAX operations."""
+    # The lowerings are imported only when a kernel is called, so that `import tcjax` stays light.
     from .. import lowering
 
     with frontend.within_depth():

@@ -1,4 +1,4 @@
-"""What a kernel can say about itself: values point by point, ranges, plans, reasons, its program in other notations."""
+"""Answers questions about a kernel: values point by point, ranges, plans, reasons, its program in other notations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ class Questions(Calls):
 
         Returns NumPy arrays in the same structure.
         """
-        # SciPy's special functions take longer to import than everything else: only who interprets waits for them.
+        # SciPy's special functions take longer to import than everything else, so they are imported only here.
         from .. import interpreter
 
         bound, arrays, initial = self._operands(args, kwargs)
@@ -51,7 +51,7 @@ class Questions(Calls):
     def _operands(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Bound, dict[str, Any], dict[str, Any]]:
-        """A call as the interpreter takes it: what is known of it, the arrays, and the initial values."""
+        """A call as the interpreter takes it: the bound function, the arrays, and the initial values."""
         call, arguments = self._call(args, kwargs)
         bound = self._compiler.bound(call)
         given = {**arguments.arrays, **arguments.initial}
@@ -139,7 +139,9 @@ class Questions(Calls):
         return replace(explanation, compiled=self._figures(call, arguments, explanation.no_gradient))
 
     def _figures(self, call: Call, arguments: Arguments, no_vjp: str) -> dict[str, Any]:
-        """XLA's figures for a call, on a mesh those of one device, without what ``checked`` and `memory_limit` add."""
+        """XLA's figures for a call (on a mesh, for one device), without the additions of ``checked`` and
+        `memory_limit`.
+        """
         from .compiled import figures
 
         names = *arguments.arrays, *arguments.initial
@@ -283,6 +285,6 @@ def _boxes(bound: Bound) -> list[dict[str, tuple[int, int]]]:
 
 
 def _by_name(own: Sequence[Mapping[IndexVar, Any]], calls: Mapping[int, T], inside: Callable[[T], Found]) -> Found:
-    """What is known of the indices of every statement, of those of called definitions in their place."""
+    """The ranges of the indices of every statement, with those of called definitions in place of their calls."""
     found = [inside(calls[n]) if n in calls else [{str(i): k for i, k in of.items()}] for n, of in enumerate(own)]
     return [of for part in found for of in part]

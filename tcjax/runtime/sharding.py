@@ -1,4 +1,4 @@
-"""`Sharding`: which index of a kernel runs along which axis of a mesh, checked once."""
+"""`Sharding`: which index of a kernel runs along which axis of a mesh, validated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ..diagnostics import Code, CompileError, phrases
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """`axes` are the mesh axes of each index by name, in the order in which they cut it."""
+    """`axes` are the mesh axes of each index by name, in the order in which they split it."""
 
     mesh: jax.sharding.Mesh
     axes: tuple[tuple[str, tuple[str, ...]], ...]
@@ -25,31 +25,31 @@ class Sharding:
 
 
 def check_sharding(mesh: Any, axes: Any) -> Sharding:
-    """The sharding. Raises `CompileError` (TC0308) for what is no mesh or names no axis of it."""
+    """The validated sharding. Raises `CompileError` (TC0308) for an invalid mesh or an unknown axis."""
     if not isinstance(mesh, jax.sharding.Mesh):
-        raise _bad(f"{type(mesh).__name__} is no mesh", "pass what `jax.make_mesh((4, 2), ('data', 'model'))` gives")
+        raise _bad(f"{type(mesh).__name__} is not a mesh", "pass what `jax.make_mesh((4, 2), ('data', 'model'))` gives")
     return Sharding(mesh, _checked(axes, tuple(map(str, mesh.axis_names))))
 
 
 @dataclass(frozen=True, slots=True)
 class PaperSharding:
-    """A mesh of which nothing is known but how many devices it has along each axis, and what runs along these."""
+    """A mesh given only by its number of devices along each axis, and which indices run along these axes."""
 
     sizes: Mapping[str, int]
     axes: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-# So many devices are gone through one by one in a second.
+# This many devices can be enumerated in a second.
 MOST_DEVICES: Final = 1 << 20
 
 
 def check_paper(mesh: Any, axes: Any) -> PaperSharding:
-    """A sharding on paper. Raises `CompileError` (TC0308) for what is no mesh or names no axis of it."""
+    """A sharding on a hypothetical mesh. Raises `CompileError` (TC0308) for an invalid mesh or an unknown axis."""
     example = 'pass a mesh, a `jax.sharding.AbstractMesh`, or sizes by axis: {"data": 64}'
     if isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
         mesh = mesh.shape
     if not isinstance(mesh, Mapping) or not all(isinstance(axis, str) for axis in mesh):
-        raise _bad(f"{phrases.value(mesh)} is no mesh", example)
+        raise _bad(f"{phrases.value(mesh)} is not a mesh", example)
     sizes: dict[str, int] = {}
     for axis, size in mesh.items():
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
@@ -63,14 +63,16 @@ def check_paper(mesh: Any, axes: Any) -> PaperSharding:
 
 
 def _checked(axes: Any, names: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Which index runs along which of the axes of these names."""
+    """Which index runs along which of the mesh axes `names`."""
     if not isinstance(axes, Mapping) or not all(isinstance(index, str) for index in axes):
         raise _bad(f"{phrases.value(axes)} does not say which index runs along which mesh axis", 'write {"m": "data"}')
     found: list[tuple[str, tuple[str, ...]]] = []
     for index, along in axes.items():
         parts = (along,) if isinstance(along, str) else tuple(along) if isinstance(along, (tuple, list)) else None
         if parts is None or not all(part in names for part in parts):
-            raise _bad(f"{phrases.value(along)} is no axis of the mesh", f"its axes are {', '.join(map(repr, names))}")
+            raise _bad(
+                f"{phrases.value(along)} is not an axis of the mesh", f"its axes are {', '.join(map(repr, names))}"
+            )
         if len(set(parts)) < len(parts):
             raise _bad(f"{phrases.value(along)} names an axis twice", "name each axis once")
         if parts:

@@ -1,4 +1,4 @@
-"""A kernel's parameters as Python tells them: `inspect.signature`, `help`, and what an editor shows at a call."""
+"""A kernel's parameters as a Python signature: for `inspect.signature`, `help`, and editors."""
 
 from inspect import Parameter, Signature
 
@@ -6,10 +6,10 @@ from .frontends import Frontend
 
 
 def signature_of(frontend: Frontend) -> Signature:
-    """The arguments of a call, annotated with the types that the program writes: ``(A: 'float(M,K)', *, C=None)``.
+    """The arguments of a call, annotated with their declared types: ``(A: 'float(M,K)', *, C=None)``.
 
-    Initial values of outputs and sizes that no array tells go by keyword. Raises `ValueError` where a name is one that
-    Python keeps for itself.
+    Initial values of outputs, and sizes that no array determines, are keywords. Raises `ValueError` for a name that is
+    reserved in Python.
     """
     initial, sizes = frontend.keywords
     arrays = [

@@ -1,4 +1,4 @@
-"""Values of arguments that are needed before anything is traced: they decide shapes, or are interpreted."""
+"""Values of arguments that are needed before tracing: they determine shapes, or are interpreted."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .frontends import Value
 
 
 def value_of(name: str, array: Any, span: Span) -> Value:
-    """The value of an argument. Raises `CompileError` (TC0902) for a tracer and for a mere shape."""
+    """The value of an argument. Raises `CompileError` (TC0902) for a tracer or a bare shape."""
     if isinstance(array, (Tracer, jax.ShapeDtypeStruct)):
         what = "a tracer, whose value is not known" if isinstance(array, Tracer) else "a shape without a value"
         raise CompileError(
@@ -26,12 +26,12 @@ def value_of(name: str, array: Any, span: Span) -> Value:
 
 
 def numbers_of(name: str, array: Any, span: Span) -> np.ndarray:
-    """The elements of an argument. Raises `CompileError` (TC0305) where other processes have some of them."""
+    """The elements of an argument. Raises `CompileError` (TC0305) if other processes hold some of them."""
     is_here = isinstance(array, Tracer) or not isinstance(array, jax.Array) or array.is_fully_addressable
     if not (is_here or array.is_fully_replicated):
         raise CompileError(
             Code.ARGUMENT_TYPE,
-            f"parts of `{name}` are with other processes, and here all of its values are needed",
+            f"other processes hold parts of `{name}`, and all of its values are needed here",
             span,
             help=f"pass jax.experimental.multihost_utils.process_allgather({name}, tiled=True), in every process",
         )

@@ -1,4 +1,4 @@
-"""Programs in another notation than the one in which they were written."""
+"""Writes programs in another notation."""
 
 from .. import ir
 from ..diagnostics import Code, CompileError
@@ -8,9 +8,9 @@ from .frontends import Frontend
 
 
 def written(frontend: Frontend, dialect: str, function: ir.Function | None) -> str:
-    """The program as text; `function` is what it is for some arguments, None for any.
+    """The program as text; `function` is the typed program for some arguments, None if it does not depend on them.
 
-    Raises `CompileError`: TC0109 for what the notation cannot say, TC0505 where arguments are needed to know.
+    Raises `CompileError`: TC0109 for what the notation cannot express, TC0505 if arguments are needed.
     """
     from .. import translation
     from ..syntax import embedded, sac

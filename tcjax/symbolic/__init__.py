@@ -1,4 +1,4 @@
-"""Index variables, sizes and what is known about them; knows no tensors."""
+"""Index variables, sizes and what is known about them, without tensors."""
 
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # The prover comes with the first question that needs it: `import tcjax` stays light.
+    # The prover is imported with the first question that needs it, so that `import tcjax` stays light.
     if name == "Expr":
         from .facts.trees import Expr
 

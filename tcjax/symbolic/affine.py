@@ -10,7 +10,7 @@ from .size import ZERO, Size, SizeLike, SizeVar, maximum, minimum
 
 @dataclass(frozen=True, slots=True)
 class IndexVar:
-    """An index variable. `tag` tells apart two of one name in one statement (two ``sum[k](..)``)."""
+    """An index variable. `tag` distinguishes two of the same name in one statement (two ``sum[k](..)``)."""
 
     name: str
     tag: int = 0
@@ -24,7 +24,7 @@ class IndexVar:
     __repr__ = __str__
 
 
-# The values of indices, each from the first on and before the second.
+# The values of indices, as half-open ranges.
 Box = Mapping[IndexVar, tuple[int, int]]
 
 
@@ -74,8 +74,8 @@ class Clamp:
 class Bounded:
     """``clamp(argument)``, ``wrap``, ``mirror`` or ``reflect``: always one of the `extent` elements from `first` on.
 
-    `clamp` repeats the elements at the ends, `wrap` goes round, `mirror` repeats what is before an end behind it, last
-    element first (half-sample symmetry), `reflect` does too, without the last element (whole-sample symmetry).
+    `clamp` repeats the elements at the ends, `wrap` is periodic, `mirror` reflects including the end element
+    (half-sample symmetry), `reflect` without it (whole-sample symmetry).
     """
 
     kind: str
@@ -87,7 +87,7 @@ class Bounded:
         return self.argument.variables
 
     def written_out(self) -> "Affine":
-        """The same by remainders and extrema."""
+        """The same, written with remainders and extrema."""
         place, last = self.argument - self.first, self.extent - 1
         match self.kind:
             case "clamp":
@@ -97,7 +97,7 @@ class Bounded:
             case "mirror":
                 inside = _there_and_back(place, self.extent * 2, last + self.extent)
             case "reflect":
-                # One element is its own mirror image.
+                # A single element is its own mirror image.
                 inside = _there_and_back(place, maximum(last * 2, 1), last * 2)
             case _:
                 raise AssertionError(self.kind)
@@ -107,13 +107,13 @@ class Bounded:
         return f"{self.kind}({self.argument})"
 
 
-# How a subscript is brought into its dimension.
+# The functions that map a subscript into its dimension.
 BOUNDARIES: Final = ("clamp", "wrap", "mirror", "reflect")
 
 
 @runtime_checkable
 class Opaque(Protocol):
-    """What symbolic arithmetic cannot look into, such as a tensor read used as a subscript."""
+    """An atom that symbolic arithmetic cannot look into, such as a tensor read used as a subscript."""
 
     def index_variables(self) -> frozenset[IndexVar]: ...
 
@@ -129,7 +129,7 @@ class Affine:
     base: Size
 
     def __post_init__(self) -> None:
-        # What is built inside out is asked inside out: no later question goes deeper than one level.
+        # Expressions are hashed as they are built, so that no later hash recurses deeper than one level.
         for atom, _ in self.terms:
             if not isinstance(atom, IndexVar):
                 _ = self._hash, self._text, self.variables, self.is_data, self.has_sizes
@@ -155,7 +155,7 @@ class Affine:
 
     @cached_property
     def variables(self) -> frozenset[IndexVar]:
-        """Every index variable that occurs, inside floors, clamps and data too."""
+        """Every index variable in the expression, including those in floors, clamps and data."""
         return frozenset().union(*(atom.index_variables() for atom, _ in self.terms))
 
     @property
@@ -169,7 +169,7 @@ class Affine:
 
     @property
     def bounded(self) -> Bounded | None:
-        """The boundary if the expression is ``wrap(e)`` or another one, and nothing else."""
+        """The boundary if the expression is a single ``wrap(e)`` or the like."""
         if len(self.terms) == 1 and self.base == ZERO:
             atom, weight = self.terms[0]
             if isinstance(atom, Bounded) and weight.constant == 1:
@@ -183,7 +183,7 @@ class Affine:
 
     @property
     def is_place(self) -> bool:
-        """Whether it is one value for all points, which sizes give."""
+        """Whether it has the same value at all points, determined by sizes."""
         return not self.terms
 
     @property
@@ -193,11 +193,11 @@ class Affine:
 
     @cached_property
     def is_data(self) -> bool:
-        """Whether an opaque atom occurs anywhere, inside floors and clamps too."""
+        """Whether an opaque atom occurs anywhere, including in floors and clamps."""
         return any(_is_data(atom) for atom, _ in self.terms)
 
     def weight(self, atom: Atom) -> Size:
-        """What multiplies `atom`; zero when it does not occur on its own."""
+        """The factor of `atom`; zero if it does not occur as a term."""
         return next((weight for other, weight in self.terms if other == atom), ZERO)
 
     def __add__(self, other: "AffineLike") -> "Affine":
@@ -291,7 +291,7 @@ class Affine:
 
     @cached_property
     def has_sizes(self) -> bool:
-        """Whether a size variable occurs, inside floors and clamps too (not inside opaque atoms)."""
+        """Whether a size variable occurs, including in floors and clamps (but not in opaque atoms)."""
         return self.base.constant is None or any(
             weight.constant is None or _has_sizes(atom) for atom, weight in self.terms
         )
@@ -319,7 +319,7 @@ class Affine:
 
     @cached_property
     def _text(self) -> str:
-        # Kept: terms are sorted by their text, and nested reads would be written out again at every level.
+        # Cached: terms are sorted by their text, and nested reads would be written out again at every level.
         text = ""
         for atom, weight in self.terms:
             constant = weight.constant
@@ -359,13 +359,13 @@ def clamp(kind: str, arguments: Iterable[AffineLike]) -> Affine:
 
 
 def _there_and_back(place: Affine, period: Size, turn: Size) -> Affine:
-    """The place where one walks up and down in turn: at `turn` less a step it comes by again."""
+    """The position of a walk that goes up and down in turn: at `turn` minus a step it comes to the same place again."""
     there = place.remainder(period) if period != ZERO else Affine.of(0)
     return clamp("min", [there, -there + turn])
 
 
 def combined(operator: str, left: Affine, right: Affine) -> Affine | None:
-    """``left operator right`` for ``+ - * // % min max``; None where that is no subscript: ``i * j``."""
+    """``left operator right`` for ``+ - * // % min max``; None if that is not a subscript: ``i * j``."""
     match operator:
         case "+":
             return left + right

@@ -1,4 +1,4 @@
-"""What tests ask of facts: to forget some of them, and to show everything that was claimed."""
+"""For tests of facts: forget some of them, and record every claim."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ Why = Literal["defn", "guard", "user", "legality"]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A condition that holds, and who said so; a `dropped` one serves only what finds mistakes."""
+    """A condition that holds, and its origin; a `dropped` one is used only for finding errors."""
 
     condition: "Condition | Expr | str"
     why: Why
@@ -32,9 +32,9 @@ _AUDIT: Final[ContextVar[Audit | None]] = ContextVar("audit", default=None)
 
 @contextmanager
 def dropping(predicate: Dropped) -> Iterator[None]:
-    """Forgets, while it is entered, the guards and assumptions of which `predicate` is true.
+    """Forgets, inside the block, the guards and assumptions for which `predicate` is true.
 
-    Whatever the compiler decides then must be as right as before, only slower. What finds mistakes keeps them.
+    The compiler's decisions must then be as correct as before, only slower. Error checks keep these facts.
     """
     token = _DROPPED.set(predicate)
     try:
@@ -45,9 +45,9 @@ def dropping(predicate: Dropped) -> Iterator[None]:
 
 @contextmanager
 def auditing(audit: Audit) -> Iterator[None]:
-    """Shows `audit`, while it is entered, every condition on indices that was claimed to hold, with the facts.
+    """Passes to `audit`, inside the block, every condition on indices claimed to hold, with the facts.
 
-    Those are proofs, ends of values, and simplifications; a test enumerates the points and sees for itself.
+    These are proofs, ends of values, and simplifications; a test checks them by enumerating the points.
     """
     token = _AUDIT.set(audit)
     try:
@@ -57,7 +57,7 @@ def auditing(audit: Audit) -> Iterator[None]:
 
 
 def given(condition: "Condition | Expr | str", why: Why) -> Given:
-    """A condition as it is given, dropped where a test wants it."""
+    """A condition as given, dropped if a test asks for it."""
     predicate = _DROPPED.get()
     plain = Given(condition, why)
     if predicate is None or why not in ("guard", "user") or not predicate(plain):
@@ -66,7 +66,7 @@ def given(condition: "Condition | Expr | str", why: Why) -> Given:
 
 
 def claimed(facts: "Facts", condition: "Callable[[], Condition]") -> None:
-    """Shows a claim to the audit, if there is one."""
+    """Passes a claim to the audit, if there is one."""
     audit = _AUDIT.get()
     if audit is not None:
         audit(facts, condition())

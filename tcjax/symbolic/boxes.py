@@ -1,4 +1,4 @@
-"""Boxes of index variables and the conditions that they decide by interval arithmetic alone."""
+"""Boxes of index variables, and conditions that interval arithmetic alone can decide."""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,7 +16,7 @@ def as_interval(given: Range) -> Interval:
 
 
 def box_of(ranges: Mapping[IndexVar, Range]) -> Box | None:
-    """The ranges as pairs of numbers, None where one is not."""
+    """The ranges as pairs of numbers, None if one is not numeric."""
     box: Box = {}
     for index, given in ranges.items():
         if isinstance(given, Interval):
@@ -45,7 +45,7 @@ def variables(condition: Condition) -> frozenset[IndexVar]:
 
 
 def is_numeric(condition: Condition) -> bool:
-    """Whether no size occurs."""
+    """Whether it contains no sizes."""
     match condition:
         case AtLeastZero(affine):
             return not affine.has_sizes
@@ -54,10 +54,10 @@ def is_numeric(condition: Condition) -> bool:
 
 
 def verdict(condition: Condition, ranges: Mapping[IndexVar, Range], *, exactly: bool) -> bool | None:
-    """Whether the condition holds all over the box (True) or surely not (False); None where it takes a closer look.
+    """Whether the condition holds on the whole box (True) or nowhere (False); None if intervals cannot decide.
 
-    What depends on data may fail. With `exactly` every point of the box counts: a linear expression takes its least
-    value at one of them.
+    Data-dependent conditions may be false. With `exactly` every point of the box exists: a linear expression attains
+    its minimum at one of them.
     """
     match condition:
         case AtLeastZero(affine):
@@ -82,7 +82,7 @@ def verdict(condition: Condition, ranges: Mapping[IndexVar, Range], *, exactly: 
 
 
 def is_absorbed(condition: Condition) -> bool:
-    """Whether the ranges that `narrowed` makes say all that the condition does."""
+    """Whether the condition is fully expressed by the ranges that `narrowed` makes."""
     match condition:
         case AtLeastZero(Affine(((IndexVar(), weight),), base)):
             return weight.constant is not None and base.constant is not None
@@ -93,7 +93,7 @@ def is_absorbed(condition: Condition) -> bool:
 
 
 def narrowed(ranges: Mapping[IndexVar, Range], condition: Condition) -> Mapping[IndexVar, Range]:
-    """The ranges where the condition holds, as far as comparisons of one index with numbers say."""
+    """The ranges where the condition holds, as far as comparisons of one index with numbers tell."""
     match condition:
         case AtLeastZero(Affine(((IndexVar() as index, weight),), base)):
             factor, given, offset = weight.constant, ranges.get(index), base.constant

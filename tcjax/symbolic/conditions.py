@@ -9,7 +9,7 @@ from .size import SizeLike, SizeVar
 
 @dataclass(frozen=True, slots=True)
 class AtLeastZero:
-    """``affine >= 0``. An expression that depends on data is one that may hold."""
+    """``affine >= 0``. If the expression depends on data, the condition may hold or not."""
 
     affine: Affine
 
@@ -83,7 +83,7 @@ def compare(operator: str, left: AffineLike, right: AffineLike) -> Condition:
 
 
 def rewritten(condition: Condition, rewrite: Callable[[Affine], Affine]) -> Condition:
-    """The condition with ``rewrite(it)`` in place of each expression that it compares."""
+    """The condition with ``rewrite`` applied to each expression that it compares."""
     match condition:
         case AtLeastZero(affine):
             return AtLeastZero(rewrite(affine))
@@ -99,7 +99,7 @@ def with_sizes(condition: Condition, sizes: Mapping[SizeVar, SizeLike]) -> Condi
 
 
 def negation(condition: Condition) -> Condition:
-    """That the condition does not hold; what depends on data may not hold either."""
+    """The negated condition; data-dependent parts may be false on both sides."""
     match condition:
         case AtLeastZero(affine):
             return AtLeastZero(-affine - 1)
@@ -110,7 +110,7 @@ def negation(condition: Condition) -> Condition:
 
 
 def unconditional(condition: Condition, *, outcome: bool = True) -> Condition:
-    """The condition with `outcome` for what depends on data."""
+    """The condition with `outcome` in place of data-dependent parts."""
     match condition:
         case AtLeastZero(affine):
             return (TRUE if outcome else FALSE) if affine.is_data else condition

@@ -8,13 +8,13 @@ from .affine import Affine, Atom, Bounded, Box, Clamp, IndexVar, Quotient, Remai
 from .conditions import AllOf, AnyOf, AtLeastZero, Condition
 from .linear import Linear, extremes, linear, propagate, surely_empty
 
-# Parts of a box that a search looks at before it gives up (a second or two).
+# Number of parts of a box that a search examines before it gives up (a second or two).
 PART_LIMIT: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search for a point found: one (`point`), surely none (`empty`), or neither when it gave up."""
+    """The result of a search for a point: a point (`point`), certainly none (`empty`), or neither if it gave up."""
 
     empty: bool
     point: Mapping[IndexVar, int] | None = None
@@ -23,9 +23,9 @@ class Search:
 def find_point(box: Box, condition: Condition, part_limit: int = PART_LIMIT) -> Search:
     """A point of the box (half-open ranges) where the condition holds, if there is one.
 
-    Every size must be a number. What depends on data may hold: a point is then one where the rest holds.
-    Floors, remainders and clamps are defined by inequalities over auxiliary variables; alternatives are
-    tried in turn; elimination proves a set empty, bisection finds a point or proves that there is none.
+    Every size must be a number. Data-dependent parts count as true. Floors, remainders and clamps are defined by
+    inequalities over auxiliary variables; alternatives are tried in turn; elimination proves a set empty, bisection
+    finds a point or proves that there is none.
     """
     if any(lo >= hi for lo, hi in box.values()):
         return Search(empty=True)
@@ -71,7 +71,7 @@ class _Sum:
 
 
 class _System:
-    """The variables of a search by number: those of the box that occur, then one for each floor and clamp."""
+    """The variables of a search, numbered: those of the box that occur, then one for each floor and clamp."""
 
     def __init__(self, box: Box) -> None:
         self.box = box
@@ -94,7 +94,7 @@ class _System:
                 assert_never(condition)
 
     def sum(self, affine: Affine) -> _Sum | None:
-        """The expression over numbered variables; None when it depends on data or on an unknown size."""
+        """The expression over numbered variables; None if it depends on data or on an unknown size."""
         base = affine.base.constant
         if base is None:
             return None
@@ -171,7 +171,7 @@ class _System:
         return extremes((tuple(total.weights.items()), total.base), self.lows, self.highs)
 
     def point(self, values: list[int]) -> Mapping[IndexVar, int]:
-        """The point of the box; a variable that no condition mentions is at the start of its range."""
+        """The point in the box; variables that no condition mentions are at the start of their range."""
         return {
             variable: values[self.numbers[variable]] if variable in self.numbers else lo
             for variable, (lo, _) in self.box.items()
@@ -266,7 +266,7 @@ def _search(system: _System, rules: tuple[_Rule, ...], part_limit: int) -> Searc
 
 
 def _verdict(rule: _Rule, lows: list[int], highs: list[int]) -> bool | None:
-    """Whether the rule holds all over the box (True), nowhere (False), or it takes a closer look (None)."""
+    """Whether the rule holds on the whole box (True) or nowhere (False); None if it must be split."""
     match rule:
         case _All(parts):
             verdicts = [_verdict(part, lows, highs) for part in parts]

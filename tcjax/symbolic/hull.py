@@ -12,8 +12,8 @@ Range = tuple[int, int] | Interval
 def numbers(affine: Affine, ranges: Mapping[IndexVar, Range]) -> tuple[int, int] | None:
     """The least and the greatest value (ends inclusive) over the half-open `ranges`.
 
-    None when data or a size decides it, or a range is missing or no pair of numbers. Exact for linear expressions.
-    An empty range counts from its start to the point before: the second end may be the smaller.
+    None if it depends on data or a size, or if a range is missing or not numeric. Exact for linear expressions. An
+    empty range extends from its start to the point before: the second end may be the smaller one.
     """
     low = high = affine.base.constant
     if low is None or high is None:
@@ -66,11 +66,11 @@ def _atom_numbers(atom: Atom, ranges: Mapping[IndexVar, Range]) -> tuple[int, in
 def formulas(
     affine: Affine, ranges: Mapping[IndexVar, Interval], at_least_zero: Callable[[Size], bool]
 ) -> Interval | None:
-    """The half-open hull of the values over `ranges` that are not empty; None when data decides it or one is missing.
+    """The half-open hull of the values over non-empty `ranges`; None if it depends on data or a range is missing.
 
-    `at_least_zero` says which sizes are never negative: a weight of unknown sign has no hull. For an empty range the
-    ends follow the sign of the weight, so that ``h + k`` with ``k in 0:0`` still has the ends that make a
-    convolution's extent ``H - KH + 1``.
+    `at_least_zero` tells which sizes are never negative: a weight of unknown sign has no hull. For an empty range the
+    ends follow the sign of the weight, so that ``h + k`` with ``k in 0:0`` still has the ends that give a convolution's
+    extent ``H - KH + 1``.
     """
     lo = last = affine.base
     for atom, weight in affine.terms:

@@ -1,7 +1,7 @@
-"""What is known of index variables, sizes and names, and every question that it answers: the one gateway.
+"""What is known about index variables, sizes and names, and every question that it answers: the only entry point.
 
-Three engines stand behind it. Interval arithmetic answers for boxes of numbers, the search of `domain` decides
-conditions on such boxes, and the prover of `facts` does the rest. It is imported when a question first needs it.
+There are three engines. Interval arithmetic answers for boxes of numbers, the search in `domain` decides conditions on
+such boxes, and the prover in `facts` does the rest. The prover is imported when a question first needs it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -28,27 +28,27 @@ Subscript: TypeAlias = "Affine | IndexVar | Size | SizeVar"
 Asked: TypeAlias = "Subscript | Condition | Expr | str | int"
 Name: TypeAlias = str | IndexVar | SizeVar
 
-# So many parts of a box are worth a look for an optional answer; what finds mistakes may take more.
+# The number of parts of a box examined for an optional answer; error checks may take more.
 _SMALL_SEARCH: Final = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Facts:
-    """An immutable set of facts: whatever adds to it returns a new one, and the scope of a fact is who holds it.
+    """An immutable set of facts: adding to it returns a new one, so a fact is in scope wherever that object is used.
 
-    `ranges` are the half-open ranges of index variables, as far as guards narrow them, `given` the conditions that
-    hold beside those that were `defined`. Sizes of tensors are never negative. Every method takes text, expressions,
-    subscripts, sizes and conditions.
+    `ranges` are the half-open ranges of index variables, as far as guards narrow them, `given` the other conditions
+    that hold, beside those that were `defined`. Sizes of tensors are never negative. Every method accepts text,
+    expressions, subscripts, sizes and conditions.
     """
 
     ranges: Mapping[IndexVar, Range] = field(default_factory=dict)
     given: tuple[Given, ...] = ()
     defined: Mapping[IndexVar, Range] = field(default_factory=dict)
-    # The facts before the last ones, and how the prover is told those.
+    # The facts before the last ones, and how to pass those to the prover.
     _before: "Facts | None" = None
     _tell: "Callable[[Facts, Prover], Prover] | None" = None
     _last: Given | None = None
-    # Found at the first question that needs them: the prover, which sizes it knows of, the names.
+    # Created on demand: the prover, the sizes it knows about, the names.
     _prover: "list[Prover]" = field(default_factory=list)
     _established: set[str] = field(default_factory=set)
     _shared: "list[Names]" = field(default_factory=list)
@@ -57,7 +57,7 @@ class Facts:
 
     @staticmethod
     def over(ranges: Mapping[IndexVar, Range], *guards: Condition) -> "Facts":
-        """That each index is in its half-open range, and that the guards hold."""
+        """Facts that each index is in its half-open range, and that the guards hold."""
         facts = Facts(ranges, defined=ranges)
         for guard in guards:
             facts = facts._given(guard, "guard")
@@ -66,7 +66,7 @@ class Facts:
     def define(
         self, name: Name, lo: "Asked | None" = None, hi: "Asked | None" = None, *, equals: "Asked | None" = None
     ) -> "Facts":
-        """That a name is in ``[lo, hi]`` (None: unbounded), or equals an expression."""
+        """Adds that a name is in ``[lo, hi]`` (None: unbounded), or equals an expression."""
 
         def tell(facts: Facts, prover: "Prover") -> "Prover":
             ends = {"lo": lo, "hi": hi, "equals": equals}
@@ -77,7 +77,7 @@ class Facts:
         return self._then(tell, eager=True)
 
     def with_ranges(self, ranges: Mapping[IndexVar, Range]) -> "Facts":
-        """That more indices have half-open ranges."""
+        """Adds half-open ranges of more indices."""
 
         def tell(facts: Facts, prover: "Prover") -> "Prover":
             for index, given in ranges.items():
@@ -88,10 +88,10 @@ class Facts:
         return replace(facts, ranges={**self.ranges, **ranges}, defined={**self.defined, **ranges})
 
     def assume(self, *conditions: "Condition | Expr | str", why: Why = "guard") -> "Facts":
-        """That the conditions hold, because of a definition, a guard, the user, or what makes a program legal.
+        """Adds conditions, because of a definition, a guard, the user, or what makes a program legal.
 
-        Comparisons of one index with numbers narrow its range; what depends on data says nothing. Raises
-        `CompileError` for a definition or an assumption of the user that contradicts what is known.
+        Comparisons of one index with numbers narrow its range; data-dependent conditions are ignored. Raises
+        `CompileError` for a definition or an assumption of the user that contradicts the facts.
         """
         facts = self
         for condition in conditions:
@@ -99,7 +99,7 @@ class Facts:
         return facts
 
     def without(self, dropped: "Collection[str] | Callable[[Any], bool]") -> "Facts":
-        """The facts less those of these reasons, or those of which the function of `condition` and `why` is true."""
+        """The facts without those with these reasons, or those for which the function of `condition, why` is true."""
         from .facts.facts import listed
 
         reasons = frozenset[str]() if callable(dropped) else frozenset[str](listed(dropped))
@@ -120,14 +120,14 @@ class Facts:
         return facts
 
     def replace(self, name: Name, value: Asked, **definitions: tuple[int | None, int | None]) -> "Facts":
-        """The facts with a name replaced by an expression throughout, after the bounds of the names that it brings."""
+        """The facts with a name replaced by an expression, after adding the bounds of that expression's names."""
         facts = self._then(lambda facts, prover: prover.replace(facts._name(name), facts._expr(value), **definitions))
-        # What is left is over names: only the prover knows it.
+        # The remaining facts are over names: only the prover handles them.
         return replace(facts, ranges={}, defined={}, given=())
 
     @property
     def box(self) -> Box | None:
-        """The ranges, as far as guards narrow them, in numbers; None where one depends on sizes."""
+        """The numeric ranges, as far as guards narrow them; None if one depends on sizes."""
         return boxes.box_of(self.ranges)
 
     @property
@@ -142,16 +142,16 @@ class Facts:
 
     @property
     def contradiction(self) -> str | None:
-        """None, or the words of facts that exclude one another."""
+        """The conflicting facts in words, if they exclude one another; else None."""
         return self.prover.contradiction
 
     # ---------------------------------------------------------------- questions about subscripts and sizes
 
     def values(self, subscript: Subscript, *, quickly: bool = False) -> tuple[int, int] | None:
-        """The least and the greatest value (inclusive) where they are numbers; None where data or a size decides.
+        """The least and the greatest value (inclusive) if they are numbers; None if they depend on data or a size.
 
-        Exact for linear expressions without guards; `quickly` is content with interval arithmetic for the others.
-        With an empty range the second may be the smaller.
+        Exact for linear expressions without guards; `quickly` accepts interval arithmetic for the others. With an empty
+        range the second value may be the smaller one.
         """
         affine = Affine.of(subscript)
         found = hull.numbers(affine, self.ranges)
@@ -164,7 +164,7 @@ class Facts:
         return found
 
     def interval(self, subscript: Subscript) -> Interval | None:
-        """The half-open hull of the values, by formulas of sizes; None where data decides or there is no formula.
+        """The half-open hull of the values, as formulas in sizes; None if it depends on data or has no formula.
 
         For an empty range the ends follow the sign of the weight.
         """
@@ -185,27 +185,27 @@ class Facts:
         return self.prove(AtLeastZero(Affine.of(size)))
 
     def minimum(self, *sizes: Size) -> Size:
-        """The smallest of the sizes, without those that surely are not."""
+        """The smallest of the sizes, without those known not to be."""
         return minimum(*self._decisive(sizes, lambda size, other: size - other))
 
     def maximum(self, *sizes: Size) -> Size:
-        """The largest of the sizes, without those that surely are not."""
+        """The largest of the sizes, without those known not to be."""
         return maximum(*self._decisive(sizes, lambda size, other: other - size))
 
     def intersection(self, one: Interval, other: Interval) -> Interval:
-        """What two intervals have in common."""
+        """The intersection of two intervals."""
         return Interval(self.maximum(one.lo, other.lo), self.minimum(one.hi, other.hi))
 
     def shortened(self, interval: Interval) -> Interval:
-        """The interval with shorter formulas for its ends, where assumptions allow them."""
+        """The interval with shorter formulas for its ends, if assumptions allow it."""
         if not self._is_told or interval.is_constant:
             return interval
         return Interval(self._shorter(interval.lo), self._shorter(interval.hi))
 
     def find(self, condition: Condition = TRUE) -> Search:
-        """A point of the box where the condition holds beside what is given, if there is one.
+        """A search for a point of the box where the condition and all facts hold.
 
-        Every range and size must be a number. What depends on data may hold.
+        Every range and size must be a number. Data-dependent parts count as true.
         """
         box = boxes.box_of(self.defined)
         assert box is not None, "a search needs numbers"
@@ -214,7 +214,7 @@ class Facts:
     # ---------------------------------------------------------------- questions about all of them
 
     def prove(self, condition: "Condition | Expr | str") -> bool:
-        """Whether the condition holds wherever the facts do; False says only that no proof was found."""
+        """Whether the condition holds wherever the facts do; False means only that no proof was found."""
         if isinstance(condition, (AtLeastZero, AllOf, AnyOf)):
             verdict = self._decided(condition)
             if verdict is None:
@@ -225,7 +225,7 @@ class Facts:
         return self._knowing(expr := self._expr(condition)).prove(expr)
 
     def bounds(self, value: Asked) -> tuple[int | None, int | None]:
-        """The inclusive ends of the values, None for an end that no number bounds."""
+        """The inclusive ends of the values, None for an end without a numeric bound."""
         if isinstance(value, (Affine, IndexVar)):
             found = self.values(value)
             if found is not None:
@@ -239,7 +239,7 @@ class Facts:
     @overload
     def simplify(self, value: "Expr | Condition | str | int") -> "Expr": ...
     def simplify(self, value: Asked) -> "Affine | Size | Expr":
-        """An equal expression that costs no more: of the same kind as the value, a condition as an expression."""
+        """An equal expression that costs no more: of the same kind as the value; a condition becomes an expression."""
         if isinstance(value, Affine):
             return self._simplified(value)
         simple = self._knowing(expr := self._expr(value)).simplify(expr)
@@ -270,30 +270,30 @@ class Facts:
         return self._knowing(expr := self._expr(condition)).solve(expr, self._name(name))
 
     def linear(self, value: Asked, names: Iterable[Name]) -> "tuple[int | Expr, ...] | None":
-        """The weights of these names, then the rest; None for what is not linear in them."""
+        """The weights of these names, then the rest; None if the value is not linear in them."""
         return self._knowing(expr := self._expr(value)).linear(expr, self._names_of(names))
 
     def bijective(self, values: Iterable[Asked]) -> bool | None:
-        """Whether the map from the names to these values is one to one and onto its bounding box; None: unknown."""
+        """Whether the map from the names to these values is one to one and onto its bounding box; None if unknown."""
         from .facts.facts import listed
 
         exprs = [self._expr(value) for value in listed(values)]
         return self._knowing(*exprs).bijective(exprs)
 
     def compare(self, one: Asked, other: Asked) -> str | None:
-        """The strongest of ``== < > <= >= !=`` that always holds between two values; None where none does."""
+        """The strongest of ``== < > <= >= !=`` that always holds between two values; None if there is none."""
         left, right = self._expr(one), self._expr(other)
         return self._knowing(left, right).compare(left, right)
 
     def hull(self, value: Asked, eliminate: Iterable[Name]) -> "tuple[Expr, Expr] | None":
-        """The ends of a value over some names, as expressions over the others; None where no rule gives them."""
+        """The ends of a value over some names, as expressions over the others; None if no rule gives them."""
         return self._knowing(expr := self._expr(value)).hull(expr, self._names_of(eliminate))
 
     # ---------------------------------------------------------------- the prover
 
     @property
     def prover(self) -> "Prover":
-        """The same facts over names."""
+        """The same facts, over names."""
         if not self._prover:
             links: list[Facts] = []
             link: Facts | None = self
@@ -316,13 +316,13 @@ class Facts:
         return prover
 
     def _told_range(self, prover: "Prover", index: IndexVar, given: Range) -> "Prover":
-        # Not a definition: an empty range is no mistake.
+        # Not as a definition: an empty range is legal.
         interval, name = boxes.as_interval(given), Affine.of(index)
         expr = self._expr(all_of([AtLeastZero(name - interval.lo), AtLeastZero(Affine.of(interval.hi) - 1 - name)]))
         return self._establishing(prover, expr).assume(expr, why="guard")
 
     def _knowing(self, *exprs: "Expr") -> "Prover":
-        """The prover, after it is told that the sizes in these expressions are never negative."""
+        """The prover, after adding that the sizes in these expressions are never negative."""
         self._prover[:] = [self._establishing(self.prover, *exprs)]
         return self._prover[0]
 
@@ -348,7 +348,9 @@ class Facts:
             case IndexVar() | SizeVar():
                 return self._names.of(name).name
             case _:
-                raise CompileError(Code.WRONG_TYPE, f"a {type(name).__name__} is no name", help="write one, as in `n`")
+                raise CompileError(
+                    Code.WRONG_TYPE, f"a {type(name).__name__} is not a name", help="write one, as in `n`"
+                )
 
     def _names_of(self, names: Iterable[Name]) -> list[str]:
         from .facts.facts import listed
@@ -375,7 +377,7 @@ class Facts:
         return f"Facts({', '.join(str(fact.condition) for fact in self.facts)})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What was asked before is asked again.
+        # The same questions are asked repeatedly.
         return (_in_words, (self.prover,)) if self._is_in_words else (_over, (self.defined, self.given))
 
     def __eq__(self, other: object) -> bool:
@@ -386,7 +388,7 @@ class Facts:
 
     @property
     def _stated(self) -> "tuple[Fact, ...]":
-        """What is known beside that sizes are not negative, which the prover is told when a question needs it."""
+        """The facts except that sizes are not negative, which is added when a question needs it."""
         return tuple(fact for fact in self.facts if not self._names.is_size(str(fact.condition).removesuffix(" >= 0")))
 
     def _then(
@@ -403,7 +405,7 @@ class Facts:
         return facts
 
     def _retold(self, link: "Facts") -> "Facts":
-        """These facts and what a link of another chain adds besides conditions."""
+        """These facts with the non-conditions of a link of another chain added."""
         assert link._before is not None
         added = {index: given for index, given in link.defined.items() if index not in link._before.defined}
         defined = {**self.defined, **added} if link.defined else {}
@@ -426,16 +428,16 @@ class Facts:
 
     @property
     def _is_in_words(self) -> bool:
-        """Whether the facts are about names alone."""
+        """Whether the facts are about names only."""
         return not self.defined and all(map(_is_in_words, self.given))
 
     @property
     def _is_told(self) -> bool:
-        """Whether anything is known beside ranges."""
+        """Whether anything is known besides ranges."""
         return any(not given.dropped for given in self.given)
 
     def _is_loose(self, affine: Affine) -> bool:
-        """Whether interval arithmetic may miss what the prover sees: variables that meet again, or are compared."""
+        """Whether interval arithmetic may miss what the prover sees: repeated or compared variables."""
         if affine.is_linear:
             shared = False
         else:
@@ -444,15 +446,15 @@ class Facts:
         return shared or any(not boxes.is_absorbed(condition) for condition in self._conditions())
 
     def _conditions(self, *, dropped: bool = False) -> Iterator[Condition]:
-        """The conditions on indices, with those that are dropped if what asks finds mistakes."""
+        """The conditions on indices, including dropped ones for error checks."""
         for given in self.given:
             if isinstance(given.condition, (AtLeastZero, AllOf, AnyOf)) and (dropped or not given.dropped):
                 yield given.condition
 
     def _decided(self, condition: Condition) -> bool | None:
-        """The answer of interval arithmetic and of a short search; None where neither has one."""
+        """The answer of interval arithmetic and of a short search; None if neither has one."""
         guards = [guard for guard in self._conditions() if not boxes.is_absorbed(guard)]
-        # Conditions in words are for the prover: a point that they exclude refutes nothing.
+        # Conditions over names are for the prover: a point that they exclude refutes nothing.
         in_words = any(map(_is_in_words, self.given))
         exactly = not guards and not in_words
         verdict = boxes.verdict(condition, self.ranges, exactly=exactly)
@@ -486,7 +488,7 @@ class Facts:
 
 
 def _in_words(prover: "Prover", shared: "list[Names] | None" = None) -> Facts:
-    """The facts that a prover has."""
+    """The facts of a prover."""
     words = tuple(Given(fact.condition, fact.why) for fact in prover.facts)
     return Facts(given=words, _prover=[prover], _shared=[] if shared is None else shared)
 
@@ -499,5 +501,5 @@ def _over(ranges: Mapping[IndexVar, Range], given: Iterable[Given]) -> Facts:
 
 
 def _is_in_words(given: Given) -> bool:
-    """Whether a condition is known to the prover alone."""
+    """Whether only the prover knows a condition."""
     return not isinstance(given.condition, (AtLeastZero, AllOf, AnyOf))

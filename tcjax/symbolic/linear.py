@@ -7,10 +7,10 @@ from typing import Final
 # `sum of weight * variable + base >= 0`; variables are numbers, in increasing order, weights are not 0.
 Linear = tuple[tuple[tuple[int, int], ...], int]
 
-# Elimination squares the number of inequalities at worst; beyond this it gives up.
+# Elimination may square the number of inequalities; beyond this number it gives up.
 INEQUALITY_LIMIT: Final = 400
 
-# Each pass narrows at least one range; slow convergence is left to elimination and to bisection.
+# Each pass narrows at least one range; slow convergence is left to elimination and bisection.
 PASS_LIMIT: Final = 20
 
 
@@ -39,7 +39,7 @@ def extremes(inequality: Linear, lows: Sequence[int], highs: Sequence[int]) -> t
 
 
 def propagate(inequalities: Iterable[Linear], lows: list[int], highs: list[int]) -> bool:
-    """Narrows the box in place to what each inequality alone allows; False when that leaves nothing."""
+    """Narrows the box in place to the values that each inequality allows; False if nothing remains."""
     inequalities = list(inequalities)
     for _ in range(PASS_LIMIT):
         changed = False
@@ -64,7 +64,7 @@ def propagate(inequalities: Iterable[Linear], lows: list[int], highs: list[int])
 def surely_empty(inequalities: Iterable[Linear], lows: Sequence[int], highs: Sequence[int]) -> bool:
     """Whether elimination derives a contradiction from the inequalities and the box.
 
-    False says nothing: there may be no integer point although there is a rational one.
+    False is inconclusive: there may be a rational point without an integer one.
     """
     system = _reduced([*inequalities, *_box_sides(inequalities, lows, highs)])
     while system is not None:
@@ -86,7 +86,7 @@ def _box_sides(inequalities: Iterable[Linear], lows: Sequence[int], highs: Seque
 
 
 def _reduced(inequalities: Iterable[Linear]) -> dict[tuple[tuple[int, int], ...], int] | None:
-    """The strongest inequality for each left side; None when one can never hold."""
+    """The strongest inequality for each left side; None if one can never hold."""
     strongest: dict[tuple[tuple[int, int], ...], int] = {}
     for terms, base in inequalities:
         if not terms:
@@ -98,7 +98,7 @@ def _reduced(inequalities: Iterable[Linear]) -> dict[tuple[tuple[int, int], ...]
 
 
 def _cost(system: dict[tuple[tuple[int, int], ...], int], variable: int) -> tuple[bool, int]:
-    """Whether elimination may lose that the variable is an integer, and how many inequalities it adds."""
+    """Whether eliminating the variable may lose its integrality, and the number of inequalities added."""
     weights = [weight for terms in system for other, weight in terms if other == variable]
     above = [weight for weight in weights if weight > 0]
     below = [weight for weight in weights if weight < 0]

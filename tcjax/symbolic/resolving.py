@@ -11,7 +11,7 @@ Ranges = Mapping[IndexVar, Range]
 
 
 def resolved(affine: Affine, ranges: Ranges) -> Affine:
-    """An equal subscript, as linear as interval arithmetic over numbers makes it."""
+    """An equal subscript, as linear as interval arithmetic over numbers can make it."""
     if affine.is_linear:
         return affine
     total = Affine((), affine.base)
@@ -80,7 +80,7 @@ def _remainder(argument: Affine, divisor: Size, ranges: Ranges) -> Affine:
 
 
 def _clamp(kind: str, arguments: list[Affine], ranges: Ranges) -> Affine:
-    """The clamp without the arguments that others always beat."""
+    """The clamp without the arguments that never win."""
     kept: list[Affine] = []
     for argument in arguments:
         if any(_beats(kind, other, argument, ranges) for other in kept):
@@ -108,7 +108,7 @@ def _joined(affine: Affine) -> Affine:
 
 
 def _multiples(affine: Affine, by: int) -> tuple[Affine, Affine]:
-    """``(w, r)`` with ``affine == by*w + r``, `w` of the terms that `by` divides, and the base of `r` below it."""
+    """``(w, r)`` with ``affine == by*w + r``: `w` has the terms that `by` divides, and the base of `r` is less."""
     base = affine.base.constant or 0
     outside: list[tuple[Atom, Size]] = []
     inside: list[tuple[Atom, Size]] = []
@@ -122,7 +122,7 @@ def _multiples(affine: Affine, by: int) -> tuple[Affine, Affine]:
 
 
 def _cells(affine: Affine, by: int) -> list[int]:
-    """Divisors of `by` that some weights are multiples of, largest first."""
+    """Common divisors of `by` and some weights, largest first."""
     found = {gcd(by, weight.constant or 0) for _, weight in affine.terms}
     return sorted(cell for cell in found if 1 < cell < by)[::-1]
 

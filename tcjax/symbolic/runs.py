@@ -1,4 +1,4 @@
-"""Subscripts along a line of points, as runs of regular distances: ``(i + 3) % 7`` is 3 4 5 6, then 0 1 2."""
+"""The values of a subscript along a line of points, as arithmetic sequences: ``(i + 3) % 7`` is 3 4 5 6, then 0 1 2."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Runs = tuple[Run, ...]
 
 
 def runs_of(values: Iterable[int]) -> Runs:
-    """The values in as few runs as a look at neighbours finds."""
+    """The values in as few runs as comparing neighbours gives."""
     kept: list[Run] = []
     for value in values:
         joint = _joint(kept[-1], Run(value, 0, 1)) if kept else None
@@ -37,13 +37,13 @@ def runs_of(values: Iterable[int]) -> Runs:
 
 
 class TooMany(Exception):
-    """More runs than wanted."""
+    """More runs than allowed."""
 
 
 def direction(affine: Affine) -> Affine | None:
-    """The linear expression of which everything in the subscript is a function: ``i + j`` for ``(i + j) % n``.
+    """The linear expression that determines the whole subscript: ``i + j`` for ``(i + j) % n``.
 
-    Its weights have no common divisor, and the signs that they have there; None where there is no such expression.
+    Its weights have no common divisor, and keep their signs; None if there is no such expression.
     """
     found: dict[IndexVar, int] | None = None
     for weights in _linear_parts(affine):
@@ -61,7 +61,7 @@ def direction(affine: Affine) -> Affine | None:
 
 
 def _linear_parts(affine: Affine) -> Iterator[dict[IndexVar, int]]:
-    """The weights of the variables by themselves, here and inside of every floor and clamp, in the order of names."""
+    """The weights of the variables in linear terms, here and inside every floor and clamp, in the order of names."""
     yield {atom: weight.constant or 0 for atom, weight in affine.terms if isinstance(atom, IndexVar)}
     for atom, _ in affine.terms:
         match atom:
@@ -75,7 +75,9 @@ def _linear_parts(affine: Affine) -> Iterator[dict[IndexVar, int]]:
 
 
 def runs_along(affine: Affine, line: Affine, lo: int, hi: int, most: int) -> Runs | None:
-    """The values of the subscript where `line`, its `direction`, is ``lo, lo + 1, ..., hi``; None: more than `most`."""
+    """The values of the subscript where `line`, its `direction`, is ``lo, lo + 1, ..., hi``; None if there are more
+    than `most` runs.
+    """
     if hi < lo:
         return ()
     try:
@@ -126,7 +128,7 @@ class _Along:
         )
 
     def joined(self, runs: Iterator[Run]) -> Runs:
-        """The same values in as few runs as a look at neighbours finds."""
+        """The same values in as few runs as comparing neighbours gives."""
         kept: list[Run] = []
         for run in runs:
             if kept and (joint := _joint(kept[-1], run)) is not None:
@@ -139,7 +141,7 @@ class _Along:
 
 
 def _joint(a: Run, b: Run) -> Run | None:
-    """Two runs as one, where the second goes on as the first does."""
+    """Two runs as one, if the second continues the first."""
     stride = a.stride if a.count > 1 else b.start - a.start
     if b.start == a.last + stride and (b.count == 1 or b.stride == stride):
         return Run(a.start, stride, a.count + b.count)
@@ -147,7 +149,7 @@ def _joint(a: Run, b: Run) -> Run | None:
 
 
 def _aligned(a: Runs, b: Runs) -> Iterator[tuple[Run, Run]]:
-    """The two sequences cut at the same places."""
+    """The two sequences, split at the same places."""
     ends = sorted({*_ends(a), *_ends(b)})
     return zip(_cut(a, ends), _cut(b, ends), strict=True)
 
@@ -187,7 +189,7 @@ def _divided(runs: Runs, by: int, most: int) -> Iterator[Run]:
 
 def _extremum(kind: str, a: Runs, b: Runs) -> Iterator[Run]:
     for x, y in _aligned(a, b):
-        # Where the difference of two lines changes its sign, the other one takes over.
+        # Where the difference of two lines changes sign, the other one becomes the extremum.
         sign = 1 if kind == "min" else -1
         first, slope = sign * (x.start - y.start), sign * (x.stride - y.stride)
         below = x if first < 0 or (first == 0 and slope <= 0) else y

@@ -50,7 +50,7 @@ class Size:
     terms: tuple[tuple[Monomial, int], ...]
 
     def __post_init__(self) -> None:
-        # What is built inside out is asked inside out: no later question goes deeper than one level.
+        # Sizes are hashed as they are built, so that no later hash recurses deeper than one level.
         for monomial, _ in self.terms:
             if any(not isinstance(atom, SizeVar) for atom in monomial):
                 break
@@ -82,7 +82,7 @@ class Size:
 
     @cached_property
     def is_nonnegative(self) -> bool:
-        """Whether no variable can make it negative, as far as its form shows (a size variable is never negative)."""
+        """Whether it is known not to be negative, judging by its form (size variables are never negative)."""
         return all(weight >= 0 and all(map(_is_nonnegative, monomial)) for monomial, weight in self.terms)
 
     def __eq__(self, other: object) -> bool:
@@ -180,7 +180,7 @@ class Size:
         return total
 
     def variables(self) -> frozenset[SizeVar]:
-        """Every variable that occurs, inside floors and extrema too."""
+        """Every variable in the size, including those in floors and extrema."""
         return self._variables
 
     @cached_property
@@ -215,7 +215,7 @@ SizeLike = Size | SizeVar | Floor | Extremum | int
 ZERO = Size(())
 ONE = Size((((), 1),))
 
-# Most sizes of a call are small numbers: each is made once.
+# Most sizes of a call are small numbers: each is created once.
 _SMALL: Final[dict[int, Size]] = {}
 _LARGEST_SMALL: Final = 256
 
@@ -253,7 +253,7 @@ def _flattened(kind: str, sizes: Iterable[SizeLike]) -> Iterator[Size]:
 
 
 def _decides(kind: str, size: Size, other: Size) -> bool:
-    """Whether `other` can be left out of an extremum beside `size`."""
+    """Whether `other` makes `size` redundant in an extremum."""
     return (other - size if kind == "min" else size - other).is_nonnegative
 
 
@@ -277,7 +277,7 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Size:
 
 
 def _divided(size: Size, divisor: Size) -> Size:
-    """The quotient by a size that is not a number: multiples of it come out of the floor."""
+    """The quotient by a size that is not a number: multiples of it are moved out of the floor."""
     if size == divisor:
         return ONE
     (factors, factor), *more = divisor.terms

@@ -1,1 +1,1 @@
-"""Notations: each a folder that reads to, and writes from, the one tree of `ast`."""
+"""Notations: each folder reads a text into a tree and writes it back."""

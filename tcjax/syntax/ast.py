@@ -1,6 +1,6 @@
-"""The tree that every notation reads to and writes from.
+"""The syntax tree of index notation, read and written by TC and Python.
 
-Equality ignores where a node came from, so ``parse(print(tree)) == tree`` is a law.
+Equality ignores the place of a node, so ``parse(print(tree)) == tree`` is a law.
 """
 
 import math
@@ -13,7 +13,7 @@ from ..diagnostics import NOWHERE, Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """Anything that was written somewhere."""
+    """A node with its place in the text."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -45,7 +45,7 @@ class SizeOf(Node):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Node):
-    """``f(a, b)``: a tensor read, a builtin, a cast's sibling, ``min(a, b)``, or a call.
+    """``f(a, b)``: a tensor read, a builtin, ``min(a, b)``, or a call.
 
     `arguments` is empty for ``a()``. Python's ``A[i, j]`` is the same node with `subscript` set, which only
     the writers look at.
@@ -125,7 +125,7 @@ Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Re
 
 @dataclass(frozen=True, slots=True)
 class RangeClause(Node):
-    """``k in lo:hi``, half open; `is_loop` says that a `For` around the statement gives it, not a clause."""
+    """``k in lo:hi``, half open; `is_loop` says that it comes from a `For` around the statement."""
 
     index: str
     lo: Expr
@@ -150,14 +150,14 @@ class ExistsClause(Node):
 
 @dataclass(frozen=True, slots=True)
 class UniqueClause(Node):
-    """``unique J(i)``: promises that this subscript of the left side is another one at every point."""
+    """``unique J(i)``: promises that this subscript of the left side differs at every point."""
 
     value: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class GuardClause(Node):
-    """``k <= q``: points where it is false take no part."""
+    """``k <= q``: points where it is false are inactive."""
 
     condition: Expr
 
@@ -170,7 +170,7 @@ Clause = RangeClause | LetClause | ExistsClause | UniqueClause | GuardClause
 
 @dataclass(frozen=True, slots=True)
 class Equivalent(Node):
-    """``<=> f(a, b)``: kept, checked, otherwise ignored."""
+    """``<=> f(a, b)``: parsed, checked, otherwise ignored."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -222,7 +222,7 @@ class Declare(Node):
 
 @dataclass(frozen=True, slots=True)
 class For(Node):
-    """``for t in lo:hi { body }``: the body at one value after the other; with a `step`, ``for t in lo:hi:step``."""
+    """``for t in lo:hi { body }``: runs the body for each value in order; with a `step`, ``for t in lo:hi:step``."""
 
     index: str
     lo: Expr
@@ -232,13 +232,13 @@ class For(Node):
 
 
 Statement = Assign | CallAssign | Declare | For
-# What stands in no `For` of the tree that it is taken from.
+# Statements that are not inside a `For` of the given tree.
 Leaf = Assign | CallAssign | Declare
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A `For` with the places of the first leaf inside it, and of the first behind it."""
+    """A `For` with the numbers of the first leaf inside it and of the first after it."""
 
     loop: For
     first: int
@@ -260,8 +260,8 @@ class Parameter(Node):
 class Definition(Node):
     """``def name(parameters) -> (returns) { body }``.
 
-    `parameters` is None in a text without ``def``: then they are the names that are read but never written,
-    in order of first appearance, and the returns are what is written.
+    `parameters` is None in a text without ``def``: then they are the names that are read but never written, in order of
+    first appearance, and the returns are the names that are written.
     """
 
     name: str
@@ -271,20 +271,22 @@ class Definition(Node):
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The statements in order, those of loops too, as if their ranges stood in the statements' clauses."""
+        """The statements in order, including those of loops, with the loop ranges as clauses."""
         return flattened(self.body)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Program(Node):
-    """Any number of definitions; of two with one name the first counts, as in TC, and the other is `repeated`."""
+    """Any number of definitions; if two have the same name the first one is used, as in TC, and the other is in
+    `repeated`.
+    """
 
     definitions: tuple[Definition, ...]
     repeated: tuple[Definition, ...] = field(default=(), compare=False)
 
 
 def flattened(body: tuple[Statement, ...]) -> tuple[tuple[Leaf, ...], tuple[Run, ...]]:
-    """The statements of a body in order, with a clause for every `For` around them; the loops, outermost first."""
+    """The statements of a body in order, with a clause for every surrounding `For`; and the loops, outermost first."""
     leaves: list[Leaf] = []
     runs: list[Run] = []
 
@@ -305,7 +307,7 @@ def flattened(body: tuple[Statement, ...]) -> tuple[tuple[Leaf, ...], tuple[Run,
 
 
 def stride(loop: For) -> int | None:
-    """The step of a loop; None where it is no literal, or zero."""
+    """The step of a loop; None where it is not a literal, or zero."""
     match loop.step:
         case None:
             return 1
@@ -316,7 +318,7 @@ def stride(loop: For) -> int | None:
 
 
 def _upwards(loop: For) -> RangeClause:
-    """The values of a loop as a range: from the least to the greatest, whatever is between them."""
+    """The values of a loop as a range from the least to the greatest, ignoring the step."""
     step, lo, hi = stride(loop) or 1, loop.lo, loop.hi
 
     def of(operator: str, left: Expr, right: Expr | int) -> Expr:
@@ -350,7 +352,7 @@ def walk(node: Expr) -> Iterator[Expr]:
 
 
 def children(node: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions, in the order in which they are written."""
+    """The direct subexpressions, in text order."""
     match node:
         case Number() | Name() | SizeOf() | Batch():
             return ()
@@ -367,7 +369,7 @@ def children(node: Expr) -> tuple[Expr, ...]:
 
 
 def nodes(node: Node) -> Iterator[Node]:
-    """A node of any tree, and all nodes in it: a node before its parts, and those as they are written."""
+    """A node of any tree and all nodes in it, in text order, each before its parts."""
     pending = [node]
     while pending:
         node = pending.pop()
@@ -383,9 +385,9 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 def mapped(node: AnyNode, change: Callable[[Node], Node]) -> AnyNode:
-    """The tree with what `change` gives for each of its nodes, the parts of a node before the node itself.
+    """The tree with `change` applied to each of its nodes, parts first.
 
-    It is for any tree of nodes, and as deep in Python's stack as the tree is.
+    Works for any tree of nodes; recurses as deeply as the tree.
     """
     changed: dict[str, Any] = {}
     for each in fields(node):
@@ -409,7 +411,7 @@ def _is(first: object, second: object) -> bool:
 
 
 def literal(value: bool | int | float | complex, span: Span) -> Expr:
-    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
+    """A number as a writer must write it: without a sign inside it, without a complex sum."""
     if isinstance(value, complex):
         imaginary = Number(complex(0, abs(value.imag)), span=span)
         signed = Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary

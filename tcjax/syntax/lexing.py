@@ -1,4 +1,4 @@
-"""A text as tokens; which tokens there are is said in each notation's `grammar.lark`."""
+"""A text as tokens, which are defined in each notation's `grammar.lark`."""
 
 import re
 from typing import Final
@@ -7,12 +7,12 @@ from lark import Lark
 
 from ..diagnostics import Source, Span
 
-# The terminal of a comment that goes on behind its line, up to `*/`.
+# The terminal of a comment that may span lines, up to `*/`.
 _OPENING: Final = "COMMENT_OPENING"
 
 
 class Token:
-    """A word of the text. `type` is its terminal, `end` the column behind it, `margin` the one behind its line."""
+    """A word of the text. `type` is its terminal, `end` the column after it, `margin` the one after its line."""
 
     __slots__ = ("column", "end", "line", "margin", "source", "text", "type")
 
@@ -26,7 +26,7 @@ class Token:
         self.source = source
 
     def span_to(self, last: "Token") -> Span:
-        """From here to the end of `last`, or to the end of this line where `last` is on a later one."""
+        """From here to the end of `last`, or to the end of this line if `last` is on a later one."""
         return Span(self.line, self.column, last.end if last.line == self.line else self.margin, self.source)
 
     @property
@@ -37,7 +37,7 @@ class Token:
 class Lexer:
     """The terminals of a grammar as one regular expression.
 
-    Lark's own lexer would do, at four times the cost; a long text must be read within a second.
+    Lark's own lexer would take four times as long; a long text must be read within a second.
     """
 
     def __init__(self, grammar: Lark) -> None:
@@ -47,13 +47,13 @@ class Lexer:
         self._ignored = frozenset(grammar.lexer_conf.ignore) - {_OPENING}
 
     def tokens(self, source: Source) -> list[Token]:
-        """The tokens of a text and ``$END``; a character that begins none is an ``UNKNOWN`` token.
+        """The tokens of a text and ``$END``; a character that begins no token is an ``UNKNOWN`` token.
 
-        A ``COMMENT_OPENING`` is among them only where nothing closes the comment: it is the last one then.
+        A ``COMMENT_OPENING`` occurs only if nothing closes the comment: then it is the last token.
         """
         tokens: list[Token] = []
         comment: Token | None = None
-        # The lines of `Source.line`, so that a column counts in the line that an error shows.
+        # Lines as in `Source.line`, so that columns refer to the line that an error shows.
         for number, line in enumerate(source.text.splitlines(), source.first_line):
             margin = len(line) + 1
             begin = 0
@@ -82,7 +82,7 @@ def _end(line: int, column: int, source: Source) -> Token:
     return Token("$END", "", line, column, column + 1, column + 1, source)
 
 
-# What index notation reduces with.
+# The operators with which index notation reduces.
 REDUCTIONS: Final = frozenset(
     ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
 )
@@ -96,12 +96,12 @@ def token_before(tokens: list[Token], position: int) -> Token:
 
 
 def token_after(tokens: list[Token], position: int) -> Token:
-    """The token behind a position; behind the last there is the last."""
+    """The token after a position; after the last token, the last token itself."""
     return tokens[min(position + 1, len(tokens) - 1)]
 
 
 def open_brackets(tokens: list[Token]) -> list[int]:
-    """The positions of the brackets that are still open after `tokens`."""
+    """The positions of the brackets still open after `tokens`."""
     opened: list[int] = []
     for position, token in enumerate(tokens):
         if token.type in CLOSED_BY:
@@ -112,7 +112,7 @@ def open_brackets(tokens: list[Token]) -> list[int]:
 
 
 def closing_bracket(tokens: list[Token], opening: int) -> int | None:
-    """The position of the bracket that closes the one at `opening`; None where none does."""
+    """The position of the bracket that closes the one at `opening`; None if there is none."""
     depth = 0
     for position in range(opening, len(tokens)):
         depth += (tokens[position].type in CLOSED_BY) - (tokens[position].type in CLOSED_BY.values())
@@ -122,5 +122,5 @@ def closing_bracket(tokens: list[Token], opening: int) -> int | None:
 
 
 def short(text: str) -> str:
-    """`text` as a message can quote it."""
+    """`text` as quoted in a message."""
     return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,4 +1,4 @@
-"""What a numeral in a text is worth, and the words for one that is worth nothing."""
+"""The value of a numeral, and the messages for invalid ones."""
 
 import math
 from typing import Final
@@ -8,12 +8,12 @@ from .lexing import Token, short
 
 _LARGEST: Final = 2**64 - 1
 
-# More digits than a double can need, and few enough to convert at once.
+# More digits than a double can need, and few enough to convert quickly.
 LONGEST: Final = 1000
 
 
 def integer(text: str, token: Token) -> int:
-    """The value of the whole number `text`, a part of `token`; raises TC0107 where it is none."""
+    """The value of the whole number `text`, a part of `token`; raises TC0107 if it is not one."""
     if not text.isdigit():
         raise bad(token, f"`{short(text)}` is not a whole number", "a dimension is a name or a whole number: `4`")
     if len(text) > LONGEST:
@@ -22,14 +22,14 @@ def integer(text: str, token: Token) -> int:
 
 
 def within(value: int, token: Token) -> int:
-    """`value`, the one of `token`, if it fits in 64 bits; raises TC0107 otherwise."""
+    """`value`, the value of `token`, if it fits in 64 bits; raises TC0107 otherwise."""
     if value > _LARGEST:
         raise bad(token, f"`{short(token.text)}` does not fit in 64 bits", f"the largest whole number is {_LARGEST}")
     return value
 
 
 def decimal(text: str, token: Token) -> float:
-    """The double nearest to `text`, a part of `token`; raises TC0107 where it is larger than any."""
+    """The double nearest to `text`, a part of `token`; raises TC0107 if it is too large."""
     value = float(text)
     if math.isinf(value):
         raise bad(token, f"`{short(token.text)}` is larger than any double", "the largest number is about `1.8e308`")
@@ -37,7 +37,7 @@ def decimal(text: str, token: Token) -> float:
 
 
 def checked_length(token: Token) -> None:
-    """Raises TC0107 for a numeral so long that its conversion would take time."""
+    """Raises TC0107 for a numeral that would take long to convert."""
     if len(token.text) > LONGEST:
         raise bad(
             token,

@@ -1,4 +1,4 @@
-"""What a parser's rules become: nodes, the tokens around them, and how deep they are."""
+"""The results of a parser's rules: nodes, the tokens around them, and their depth."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_DEPTH: Final = 200
 
 @dataclass(slots=True)
 class Piece:
-    """A node, the tokens that it stands between (parentheses included), and the depth of its expression."""
+    """A node, its first and last token (parentheses included), and the depth of its expression."""
 
     node: Any
     first: Token
@@ -24,7 +24,7 @@ Children = list[Any]
 
 
 class Lists:
-    """The rules of lists, under the names that every grammar gives them."""
+    """The rules for lists, with the same names in every grammar."""
 
     def one(self, children: Children) -> Children:
         return [children[0]]
@@ -62,7 +62,7 @@ def climb(chain: Children, precedence: Mapping[str, int], combine: Callable[[str
 
 
 def deeper(parts: "list[Piece] | tuple[Piece, ...]", span: Span, help: str) -> int:
-    """The depth of an expression of these parts. Raises TC0103 when a later pass could not follow it."""
+    """The depth of an expression with these parts. Raises TC0103 if it is too deep for a later pass."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_DEPTH:
         raise CompileError(Code.TOO_DEEP, f"this expression is more than {MAX_DEPTH} operations deep", span, help=help)
@@ -75,5 +75,5 @@ def nodes(pieces: list[Piece] | None) -> tuple[Any, ...]:
 
 
 def between(pieces: list[Piece]) -> Span:
-    """From the first piece to the last."""
+    """The span from the first piece to the last."""
     return pieces[0].first.span_to(pieces[-1].last)

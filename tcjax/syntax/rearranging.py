@@ -1,10 +1,10 @@
-"""The patterns of einops: the statement of index notation that says the same."""
+"""Translates the patterns of einops to statements of index notation."""
 
 from .lexing import Token
 
 
 def pattern(tokens: list[Token]) -> str:
-    """What to write for ``b h w c -> b (h w) c``, with the names of the pattern."""
+    """What to write for ``b h w c -> b (h w) c``, with the pattern's names."""
     general = "a text is a program, not a pattern of einops: name the indices, `B(b,h,w,c) = A(b,c,h,w)`"
     arrow = next((at for at, token in enumerate(tokens) if token.type == "ARROW"), None)
     if arrow is None:
@@ -25,7 +25,7 @@ def pattern(tokens: list[Token]) -> str:
 
 
 def _place(axis: list[str], dimensions: dict[str, int]) -> str:
-    """Where an axis of the result is written: ``h * A.2 + w`` for ``(h w)``."""
+    """The subscript of an axis of the result: ``h * A.2 + w`` for ``(h w)``."""
     place = axis[0]
     for name in axis[1:]:
         scaled = f"({place})" if "+" in place else place
@@ -34,7 +34,7 @@ def _place(axis: list[str], dimensions: dict[str, int]) -> str:
 
 
 def _axes(tokens: list[Token]) -> list[list[str]] | None:
-    """The axes of one side, each as its names; None for what is no pattern."""
+    """The axes of one side, each as its names; None if it is not a pattern."""
     axes: list[list[str]] = []
     inside = False
     for token in tokens:

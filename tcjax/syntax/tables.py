@@ -1,4 +1,4 @@
-"""The parser of a notation, from tables stored beside its grammar: to make them takes twenty times as long."""
+"""The parser of a notation, from tables stored next to its grammar: generating them takes twenty times as long."""
 
 import json
 from pathlib import Path
@@ -14,15 +14,15 @@ _OPTIONS: Final = {"parser": "lalr", "lexer": "basic", "keep_all_tokens": True}
 
 
 def parser_of(grammar: Path, builder: object) -> Lark:
-    """The parser of the language of `grammar`, which hands every rule that it finds to `builder`.
+    """The parser for the language of `grammar`, which passes every rule that it recognises to `builder`.
 
-    ``tables.json`` is used if this text and this release of Lark made it; else the tables are made.
+    ``tables.json`` is used if it was made from this text by this release of Lark; otherwise the tables are generated.
     """
     text = grammar.read_text(encoding="utf-8")
     stored = json.loads(tables_of(grammar).read_text(encoding="utf-8"), object_pairs_hook=_with_numbers)
     if stored["made by"] != made_by(text):
         return Lark(text, transformer=builder, **_OPTIONS)
-    # What the stand-alone parsers that Lark writes begin with; `Lark.load` reads pickles only.
+    # The beginning of the stand-alone parsers that Lark writes; `Lark.load` reads only pickles.
     return Lark._load_from_dict(stored["data"], stored["memo"], transformer=builder)
 
 
@@ -32,16 +32,16 @@ def tables_of(grammar: Path) -> Path:
 
 
 def written(text: str) -> str:
-    """What belongs into the file of the tables of a grammar, whose `text` this is."""
+    """The contents of the tables' file for the grammar `text`."""
     data, memo = Lark(text, **_OPTIONS).memo_serialize([TerminalDef, Rule])
     return json.dumps({"made by": made_by(text), "data": data, "memo": memo}, separators=(",", ":")) + "\n"
 
 
 def made_by(text: str) -> list[Any]:
-    """The release of Lark, and which text: other ones have other tables."""
+    """The release of Lark and a hash of the text: any other needs other tables."""
     return [lark.__version__, crc32(text.encode())]
 
 
 def _with_numbers(pairs: list[tuple[str, Any]]) -> dict[str | int, Any]:
-    """A dictionary of the tables: JSON has no numbers for keys."""
+    """A dictionary of the tables: JSON does not allow numbers as keys."""
     return {int(key) if key.isdigit() else key: value for key, value in pairs}

@@ -1,4 +1,4 @@
-"""Words that the syntax errors of both notations share."""
+"""Wording that the syntax errors of both notations share."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _LOOKALIKES: Final = {
 
 
 def unknown_character(found: Token, instead: Mapping[str, str], comment: str) -> CompileError:
-    """The error at a character that begins no token of a notation whose comments begin with `comment`.
+    """The error at a character that begins no token, in a notation whose comments begin with `comment`.
 
     `instead` says what to write in this notation instead of some characters.
     """

@@ -107,7 +107,7 @@ def assert_no_large_temporaries(
 def _samples(
     kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any], examples: int, seed: int
 ) -> Iterator[tuple[Sample, bool]]:
-    """The calls to look at, and whether smaller ones may be looked for."""
+    """The calls to compare, and whether smaller ones may be tried."""
     if args or kwargs:
         given = kernel._arguments(args, kwargs)
         arrays = {name: np.asarray(array) for name, array in given.arrays.items()}
@@ -134,7 +134,7 @@ def _assert(
             return str(raised)
 
     for number, (sample, free) in enumerate(samples):
-        # A refusal of what was given is the caller's to see.
+        # The caller should see why the given arguments are refused.
         found = failure(sample) if free else compared(sample)
         if found is None:
             continue

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-# So many calls are drawn once, to choose from: the smallest first, which is what hypothesis shrinks to.
+# Number of calls drawn at once to choose from, smallest first: hypothesis shrinks towards the first.
 _FORMS: Final = 40
 _MOST: Final = 10**9
 
@@ -56,7 +56,7 @@ def calls(kernel: Kernel) -> "SearchStrategy[tuple[tuple[Array, ...], dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class _Form:
-    """Everything of a call but its elements; `limits` of subscripts, and whether integers may be zero."""
+    """Everything in a call except its elements; `limits` of subscripts, and whether integers may be zero."""
 
     sample: Sample
     static: frozenset[str]
@@ -96,7 +96,7 @@ def _forms(kernel: Kernel) -> list[_Form]:
     drawer = Drawer(kernel)
     found: dict[object, _Form] = {}
     for number in range(_FORMS):
-        # Every other one with sizes from 0 to 4.
+        # Half of the calls have sizes from 0 to 4.
         sample = drawer.draw(np.random.default_rng(number), number if number % 2 else 1)
         call, bound = admitted(kernel, sample, _MOST)
         static = frozenset(name for name, *_ in call.values)

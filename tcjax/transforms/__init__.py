@@ -1,4 +1,4 @@
-"""Programs to programs: ir in, ir out."""
+"""Transformations of programs: ir in, ir out."""
 
 from .beyond import beyond_others
 from .bodies import with_bodies

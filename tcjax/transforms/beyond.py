@@ -1,4 +1,4 @@
-"""An extremum that cancels in two: over the elements of a tensor that others read too, and over what lies beyond."""
+"""Splits an extremum that cancels in two: over the elements of a tensor that others read too, and over those beyond."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,9 @@ from .peaks import Span
 
 
 def beyond_others(step: Step, read: Mapping[str, tuple[Span, ...]], values: Mapping[str, Named]) -> Step:
-    """The step with what it alone reads of a tensor, beyond the elements in `read`, computed where it reads it.
+    """The step, with the elements of a tensor outside `read`, which only it reads, computed where they are read.
 
-    Nothing is stored of that then, and no derivative passes it. `values` are what tensors stand for.
+    These elements are then not stored, and no derivative passes through them. `values` are the definitions of tensors.
     """
     statement = step.statement
     if not step.fixed or (isinstance(statement, ir.Accumulate) and not statement.restart):

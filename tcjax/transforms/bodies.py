@@ -1,4 +1,4 @@
-"""Calls of definitions, as the statements that these have."""
+"""Inlines calls of definitions: replaces each call by the callee's statements."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from .specialize import specialize
 
 
 def with_bodies(bound: Bound) -> Bound:
-    """The program with the statements of what it calls in place of its calls, and numbers for their sizes."""
+    """The program with all calls inlined, and with numbers for sizes."""
     if not bound.calls:
         return bound
     return _Bodies(bound).all()
@@ -18,7 +18,7 @@ def with_bodies(bound: Bound) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What a tensor of a callee is in the caller: a tensor whose subscripts are larger by `shift`."""
+    """A callee's tensor in the caller: a tensor whose subscripts are larger by `shift`."""
 
     tensor: ir.Tensor
     shift: tuple[int, ...]
@@ -95,7 +95,7 @@ class _Bodies:
             self.copy(own, _Own(target, shift), _axes(function, result.name), callee.origins[result.name])
 
     def local(self, tensor: ir.Tensor, callee: Bound, name: str) -> _Own:
-        """A tensor of the callee's own under a name that no program has."""
+        """A local tensor of the callee, under an unused name."""
         shape = callee.shapes[tensor.name]
         own = f"{name}.{tensor.name}.{len(self.shapes)}"
         self.shapes[own], self.origins[own] = shape, callee.origins[tensor.name]
@@ -104,7 +104,7 @@ class _Bodies:
     def copy(
         self, source: _Own, target: _Own, axes: tuple[IndexVar, ...], first: tuple[int, ...] | None = None
     ) -> None:
-        """``target(i) = source(i)``, over the indices by which the callee addresses it."""
+        """``target(i) = source(i)``, over the indices with which the callee addresses it."""
         lows = (0,) * len(axes) if first is None else first
         box = {i: (lo, lo + n) for i, lo, n in zip(axes, lows, self.shapes[target.tensor.name], strict=True)}
         value = ir.Access(source.tensor, _shifted(map(Affine.of, axes), source.shift))
@@ -112,14 +112,14 @@ class _Bodies:
 
 
 def _moved(loops: Collection[ir.Loop], first: int, place: int) -> Iterator[ir.Loop]:
-    """The loops that begin at a statement, which is at another place."""
+    """The loops that begin at a statement, after the statement was moved."""
     for loop in loops:
         if loop.first == first:
             yield replace(loop, first=place, last=place + loop.last - loop.first)
 
 
 def _axes(function: ir.Function, name: str) -> tuple[IndexVar, ...]:
-    """The indices by which the function addresses a tensor on a left side; others where it does not by bare ones."""
+    """The indices that address a tensor on a left side of the function; new ones if that has no bare indices."""
     rank = 0
     for statement in function.statements:
         if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name == name:
@@ -137,7 +137,7 @@ def _shifted(subscripts: Iterable[Affine], shift: tuple[int, ...]) -> tuple[Affi
 
 
 def _translated(statement: ir.Statement, found: Mapping[str, _Own]) -> ir.Statement:
-    """The statement on the tensors of the caller."""
+    """The statement with the callee's tensors replaced by the caller's."""
 
     def expr(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, expr)

@@ -1,4 +1,4 @@
-"""Functions that arithmetic says as well: ``fma(x, y, z)`` is ``x * y + z``, ``(a - b) * (b - a)`` a square."""
+"""Rewrites functions as arithmetic: ``fma(x, y, z)`` as ``x * y + z``, ``(a - b) * (b - a)`` as a negated square."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from .. import ir
 
 
 def plain_calls(expr: ir.Expr) -> ir.Expr:
-    """The expression without the functions that are computed as a few operations: sums of products show, and guards."""
+    """The expression with such functions written as a few operations, which exposes sums of products and guards."""
     expr = ir.rebuild(expr, plain_calls)
     match expr:
         case ir.Call("fma", (x, y, z)):
@@ -36,7 +36,7 @@ def plain_calls(expr: ir.Expr) -> ir.Expr:
 
 
 def _one_way(distance: ir.Call) -> ir.Call:
-    """``|y - x|`` as ``|x - y|``: equal factors of a product show."""
+    """``|y - x|`` as ``|x - y|``, so that equal factors of a product are recognised."""
     match distance.arguments:
         case (ir.Binary("-", x, y) as difference,) if ir.show_expr(y) < ir.show_expr(x):
             return replace(distance, arguments=(replace(difference, left=y, right=x),))
@@ -45,7 +45,7 @@ def _one_way(distance: ir.Call) -> ir.Call:
 
 
 def _square(x: ir.Expr, y: ir.Expr) -> tuple[ir.Expr, bool] | None:
-    """What two factors are the same of but for their signs, and whether one sign is left over."""
+    """The common value of two factors that agree up to their signs, and whether one sign remains."""
     negative = False
     while isinstance(x, ir.Unary) and x.operator == "-":
         x, negative = x.operand, not negative
@@ -57,7 +57,7 @@ def _square(x: ir.Expr, y: ir.Expr) -> tuple[ir.Expr, bool] | None:
 
 
 def _is_turned(x: ir.Expr, y: ir.Expr) -> bool:
-    """Whether a difference is another one the other way round."""
+    """Whether one difference is the other with its operands swapped."""
     match x, y:
         case ir.Binary("-", a, b), ir.Binary("-", c, d):
             return (a, b) == (d, c)
@@ -66,5 +66,5 @@ def _is_turned(x: ir.Expr, y: ir.Expr) -> bool:
 
 
 def _is_negative(x: ir.Expr, y: ir.Expr) -> bool:
-    """Whether one is the other with a minus in front."""
+    """Whether one is the negation of the other."""
     return x == ir.Unary("-", y, y.dtype) or y == ir.Unary("-", x, x.dtype)

@@ -1,4 +1,4 @@
-"""One form of the many in which a program can be written, for comparing programs."""
+"""A canonical form of programs, for comparing them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,22 +13,22 @@ from .definitions import as_define, covers, guarded
 from .guards import guard_ranges
 from .specialize import specialize
 
-# What operators of numbers mean for truth values.
+# What operators on numbers mean for bools.
 _OF_BOOL = {"+": "!=", "-": "!=", "^": "!=", "*": "&&", "&": "&&", "min": "&&", "|": "||", "max": "||"}
 
 
 def canonical(function: ir.Function, bound: Bound) -> ir.Function:
     """The same computation for the sizes of `bound`, in a form that does not depend on how it was written.
 
-    Sizes are numbers, and every index has the range that it was found to have, from 0. Indices and tensors are
-    numbered. A statement that gives every element a new value writes a tensor of its own, what accumulates says with
-    what, and a condition under which a reduction skips a point is a guard.
+    Sizes are numbers, and every index has its inferred range, shifted to 0. Indices and tensors are numbered. A
+    statement that redefines every element writes a new tensor, accumulations name their old value, and a condition
+    under which a reduction skips a point becomes a guard.
     """
     return _Canonical(function, bound).function()
 
 
 class _Canonical:
-    """What each tensor is called between two statements."""
+    """The current name of each tensor between two statements."""
 
     def __init__(self, function: ir.Function, bound: Bound) -> None:
         self.source = function
@@ -95,7 +95,7 @@ class _Canonical:
 
 
 class Scope:
-    """What the tensors and indices of one statement are called."""
+    """The names of the tensors and indices in one statement."""
 
     def __init__(
         self,
@@ -112,18 +112,18 @@ class Scope:
         self.numbers = numbers or count()
 
     def bind(self, indices: tuple[IndexVar, ...]) -> "Scope":
-        """With numbers for more indices."""
+        """The scope with numbers for more indices."""
         more = {index: IndexVar(f"i{next(self.numbers)}") for index in indices}
         return Scope(self.tensors, self.origins, self.box, {**self.names, **more}, self.numbers)
 
     def ranges(self, indices: tuple[IndexVar, ...]) -> tuple[ir.Range, ...]:
-        """Every range, from 0."""
+        """Every range, shifted to 0."""
         return tuple(
             [ir.Range(self.names[i], Affine.of(0), Affine.of(self.box[i][1] - self.box[i][0])) for i in indices]
         )
 
     def subscripts(self, tensor: str, indices: tuple[Affine, ...]) -> tuple[Affine, ...]:
-        """Subscripts of a tensor whose elements count from 0."""
+        """Subscripts of a tensor, counted from its first element."""
         origins = self.origins.get(tensor, (0,) * len(indices))
         return tuple([self.affine(index) - origin for index, origin in zip(indices, origins, strict=True)])
 
@@ -147,7 +147,7 @@ class Scope:
                 same,
                 by,
             ):
-                # A multiple of the divisor has an exact quotient: so C's division says a floor.
+                # A multiple of the divisor has an exact quotient: this is how C's division expresses a floor.
                 return self.expr(replace(expr, operator="//", left=value))
             case ir.Binary(operator, left) if left.dtype == "bool" and operator in _OF_BOOL:
                 return ir.rebuild(replace(expr, operator=_OF_BOOL[operator]), self.expr)

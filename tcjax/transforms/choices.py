@@ -1,4 +1,4 @@
-"""A choice of several places and else zero: ``sum[j]((j == i ? a : j == i+1 ? b : 0) * x(j))`` is a sum for each."""
+"""Splits a sum over a choice of several positions: ``sum[j]((j == i ? a : j == k ? b : 0) * x(j))``."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,14 +13,14 @@ from .inlining import Step
 from .joining import placed
 from .substitution import substitute_expr
 
-# More places than this are not written out.
+# More positions than this are not written out.
 MOST_PLACES: Final = 8
 
 
 def by_choices(statement: Formula) -> Formula:
-    """The statement with a sum for each place that a factor of a sum has, if it is zero everywhere else.
+    """The statement with a sum for each position at which a factor of a sum is nonzero.
 
-    The same where the other factors are finite: a zero times them is left out, or added.
+    The results agree if the other factors are finite: terms with a zero factor are dropped or added.
     """
     if isinstance(statement, ir.Accumulate):
         total = _whole(statement)
@@ -38,7 +38,7 @@ def by_choices(statement: Formula) -> Formula:
 
 
 def with_own_indices(step: Step) -> Step:
-    """The step with other indices in each of several reductions over the same ones."""
+    """The step with distinct indices for several reductions over the same ones."""
     box, seen = dict(step.box), set[IndexVar]()
 
     def visit(expr: ir.Expr) -> ir.Expr:
@@ -57,7 +57,7 @@ def with_own_indices(step: Step) -> Step:
 
 
 def _whole(statement: ir.Accumulate) -> ir.Reduce | None:
-    """What the statement adds up for each element, if that is all that the element has."""
+    """The sum that makes up each element of the statement, if it is nothing else."""
     if statement.reducer is not Reducer.SUM or not statement.restart or not statement.reduction:
         return None
     if statement.value.dtype != statement.target.dtype or not is_one_to_one(statement.indices):
@@ -67,7 +67,7 @@ def _whole(statement: ir.Accumulate) -> ir.Reduce | None:
 
 
 def _apart(total: ir.Reduce) -> ir.Expr | None:
-    """A sum for each place of the first factor that has several; None if there is no such factor."""
+    """A sum for each position of the first factor that has several; None if there is no such factor."""
     if total.reducer is not Reducer.SUM or not ir.types.is_float(total.body.dtype):
         return None
     factors = list(ir.factors(total.body))
@@ -86,7 +86,7 @@ def _apart(total: ir.Reduce) -> ir.Expr | None:
 
 
 def _places(expr: ir.Expr, taken: tuple[ir.Expr, ...]) -> Iterator[tuple[tuple[ir.Expr, ...], ir.Expr]]:
-    """The conditions under which a choice has each of its values that are not zero."""
+    """The conditions under which a choice has each of its nonzero values."""
     match expr:
         case ir.Select(condition, first, second):
             yield from _places(first, (*taken, *ir.conjuncts(condition)))
@@ -98,7 +98,7 @@ def _places(expr: ir.Expr, taken: tuple[ir.Expr, ...]) -> Iterator[tuple[tuple[i
 
 
 def _is_place(condition: ir.Expr, indices: tuple[IndexVar, ...]) -> bool:
-    """Whether the condition leaves one value of an index of the sum."""
+    """Whether the condition leaves a single value of an index of the sum."""
     match condition:
         case ir.Binary("==", left, right) if left.dtype == right.dtype == "int32":
             difference = ir.affine_of(left) - ir.affine_of(right)

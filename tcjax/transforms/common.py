@@ -1,4 +1,4 @@
-"""Reductions that a program has more than once: each gets a name of its own, as if the writer had given it one."""
+"""Common subexpression elimination for reductions: each repeated one is stored in a new temporary."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,21 +13,21 @@ from ..symbolic import Affine, Box, Facts, IndexVar, Size, SizeVar
 from .canonical import Scope
 from .definitions import Formula
 
-# Of fewer points than this a reduction is computed again in no time.
+# A reduction of fewer points is cheap to recompute.
 FEW_POINTS: Final = 1 << 16
-# Names that are given at most; each costs the planning of its readers.
+# The maximum number of new temporaries; each costs the planning of its readers.
 MOST_NAMES: Final = 8
-# What no program calls a tensor.
+# A prefix that no program uses for its tensors.
 MARK: Final = "~"
 
 
-# A reduction in a form that does not depend on names, and the extents of its free indices.
+# A reduction in a form independent of names, and the extents of its free indices.
 CommonForm = tuple[ir.Expr, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A reduction in a statement, and its free indices in the order in which they are met."""
+    """An occurrence of a reduction in a statement, and its free indices in order of occurrence."""
 
     statement: int
     reduce: ir.Reduce
@@ -36,17 +36,17 @@ class Place:
 
     @property
     def size(self) -> int:
-        """The bytes of its values."""
+        """The size of its values in bytes."""
         return prod(self.form[1]) * ir.types.width(self.reduce.dtype)
 
 
 def named_in_common(
     bound: Bound, most: int, without: Collection[CommonForm] = ()
 ) -> tuple[Bound, Mapping[str, CommonForm]]:
-    """The program with a statement for each reduction that it has more than once, and the names of these reductions.
+    """The program with a statement for each repeated reduction, and the new names with their reductions.
 
-    Those of more than `most` bytes or of a form in `without` stay as they are. So does what a condition decides, where
-    its reads may lie outside of their tensors beside the points that count.
+    Reductions of more than `most` bytes or with a form in `without` are left alone. So are conditional ones whose reads
+    may be out of bounds outside their condition.
     """
     names: dict[str, CommonForm] = {}
     for number in range(MOST_NAMES):
@@ -60,7 +60,7 @@ def named_in_common(
 
 
 def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[Place]:
-    """All places of the largest reduction that is in several; none if there is none."""
+    """All occurrences of the largest repeated reduction; none if there is none."""
     places = [place for number in range(len(bound.function.statements)) for place in _places(bound, number)]
     counts = Counter(place.form for place in places)
     several = [place for place in places if counts[place.form] > 1 and place.form not in without and place.size <= most]
@@ -74,12 +74,12 @@ def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[
 def _places(bound: Bound, number: int) -> Iterator[Place]:
     """The heavy reductions of a statement that can be computed at all points of their free indices, outer ones first.
 
-    What a condition decides can be where its reads lie inside of their tensors everywhere.
+    A conditional one can be if its reads are in bounds everywhere.
     """
     statement, box = bound.function.statements[number], bound.boxes[number]
     if not isinstance(statement, (ir.Define, ir.Accumulate)):
         return
-    # Each with whether a condition decides it.
+    # Each with whether it is conditional.
     pending: list[tuple[ir.Expr, bool]] = [(statement.value, statement.domain.guard is not None)]
     while pending:
         expr, decided = pending.pop()
@@ -103,7 +103,7 @@ def _places(bound: Bound, number: int) -> Iterator[Place]:
 
 
 def reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
-    """Whether a reduction may read beside its tensors where no condition keeps it from that."""
+    """Whether a reduction may read out of bounds if its condition is ignored."""
     facts = Facts.over({index: span for index, span in box.items() if span[0] < span[1]})
     for access in ir.accesses(reduce):
         name = access.tensor.name
@@ -115,7 +115,7 @@ def reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
 
 
 def free_of(reduce: ir.Reduce) -> Iterator[IndexVar]:
-    """The free indices in the order in which they are first met."""
+    """The free indices in the order in which they first occur."""
     own = ir.free_indices(reduce)
     for access in ir.accesses(reduce):
         for subscript in access.indices:
@@ -124,14 +124,14 @@ def free_of(reduce: ir.Reduce) -> Iterator[IndexVar]:
 
 
 def form_of(bound: Bound, reduce: ir.Reduce, free: tuple[IndexVar, ...], box: Box) -> CommonForm:
-    """The reduction in the form that all have that differ in the names of their indices alone."""
+    """The reduction in a form shared by all that differ only in index names."""
     tensors = {access.tensor.name: access.tensor for access in ir.accesses(reduce)}
     extents = tuple(hi - lo for lo, hi in (box[index] for index in free))
     return Scope(tensors, bound.origins, box).bind(free).expr(reduce), extents
 
 
 def unchanged(bound: Bound, first: Place, later: Place) -> bool:
-    """Whether nothing is written between two places that the reduction reads."""
+    """Whether nothing that the reduction reads is written between the two occurrences."""
     read = {access.tensor.name for access in ir.accesses(first.reduce)}
     ends = sorted((first.statement, later.statement))
     written = (ir.targets(statement) for statement in bound.function.statements[ends[0] : ends[1]])
@@ -139,7 +139,7 @@ def unchanged(bound: Bound, first: Place, later: Place) -> bool:
 
 
 def with_name(bound: Bound, places: Sequence[Place], name: str) -> Bound:
-    """The program with the reduction as a tensor of this name, in front of the first statement that has it."""
+    """The program with the reduction stored under this name, before the first statement that contains it."""
     first = min(places, key=lambda place: place.statement)
     number, box = first.statement, bound.boxes[first.statement]
     lows = tuple(box[index][0] for index in first.free)
@@ -167,7 +167,7 @@ def with_name(bound: Bound, places: Sequence[Place], name: str) -> Bound:
 
 
 def local_tensor(name: str, dtype: str, rank: int) -> ir.Tensor:
-    """A tensor of the program's own, whose extents are sizes of its own."""
+    """A temporary tensor with its own extents."""
     return ir.Tensor(name, dtype, tuple(Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)))
 
 
@@ -197,7 +197,7 @@ def with_statement(
 
 
 def _used(new: Formula, box: Box, given: Formula) -> Box:
-    """The ranges of the indices that a statement still has; those that only its domain names stay."""
+    """The ranges of the indices that a statement still has; those named only in its domain are kept."""
     inside, before = ir.bound_indices(new.value), ir.bound_indices(given.value)
     return {index: ends for index, ends in box.items() if index in inside or index not in before}
 
@@ -208,5 +208,5 @@ def _word(reduce: ir.Reduce) -> str:
 
 
 def _with(expr: ir.Expr, values: Mapping[int, ir.Expr]) -> ir.Expr:
-    """The expression with others in the place of some of its parts, by their identity."""
+    """The expression with some of its parts, given by identity, replaced."""
     return values.get(id(expr)) or ir.rebuild(expr, lambda part: _with(part, values))

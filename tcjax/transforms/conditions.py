@@ -1,4 +1,4 @@
-"""Comparisons of integers in one spelling: ``!(a != b)`` and ``a <= b && a > b - 1`` are ``a == b``."""
+"""Normalises comparisons of integers: ``!(a != b)`` and ``a <= b && a > b - 1`` become ``a == b``."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, AtLeastZero
 
-# Stands for a condition that another one says.
+# Marks a condition implied by another one.
 _TRUE: Final = ir.Const(True, "bool")
 
 
 def plain_conditions(expr: ir.Expr) -> ir.Expr:
-    """The expression without negated comparisons of integers, and with an equality for two bounds that meet."""
+    """The expression without negated comparisons of integers, and with an equality in place of two bounds that meet."""
     if isinstance(expr, ir.Binary) and expr.operator == "&&":
-        # All parts at once: a chain of many would be looked at again for each of its beginnings.
+        # All parts at once: a long chain would otherwise be examined again for each of its prefixes.
         given = ir.conjuncts(expr)
         parts = tuple(map(plain_conditions, given))
         changed = any(part is not own for part, own in zip(parts, given, strict=True))
@@ -32,15 +32,15 @@ def plain_conditions(expr: ir.Expr) -> ir.Expr:
 
 
 def plain_guard(guard: ir.Expr | None) -> ir.Expr | None:
-    """The guard of a statement in this spelling."""
+    """The guard of a statement in this form."""
     return None if guard is None else plain_conditions(guard)
 
 
 def _met(condition: ir.Expr) -> ir.Expr:
-    """The condition with an equality in the place of each pair of bounds that leave one value."""
+    """The condition with an equality in place of each pair of bounds that leaves a single value."""
     parts = list(ir.conjuncts(condition))
     met = False
-    # The place of each bound by its slack: where the slacks of two are each other's negatives, both are zero.
+    # Finds each bound by its slack: if two slacks are each other's negatives, both are zero.
     places: dict[Affine, int] = {}
     for place, part in enumerate(parts):
         for slack in _slacks(part):
@@ -56,11 +56,11 @@ def _met(condition: ir.Expr) -> ir.Expr:
 
 
 def _slacks(condition: ir.Expr) -> Iterator[Affine]:
-    """What is not negative where a comparison of integers holds."""
+    """The expressions that are non-negative exactly where a comparison of integers holds."""
     if not isinstance(condition, ir.Binary) or not condition.left.dtype == condition.right.dtype == "int32":
         return
     match ir.condition_of(condition):
-        # Of two values of data, the sum of one and a number may be too large for its type.
+        # With two data values, the sum of one and a constant may overflow its type.
         case AtLeastZero(slack) if sum(isinstance(atom, ir.Data) for atom, _ in slack.terms) <= 1:
             yield slack
         case _:

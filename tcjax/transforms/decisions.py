@@ -1,4 +1,4 @@
-"""Conditions that what is known decides, and subscripts that it simplifies, inside the guards that they stand in."""
+"""Drops conditions that the facts decide, and simplifies subscripts under the guards around them."""
 
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -10,14 +10,14 @@ from .subscripts import Known
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-# int64 is 32 bits wide too while JAX's x64 mode is off.
+# int64, too, has 32 bits while JAX's x64 mode is off.
 _WRAPS = 2**31
 
 
 def decide(statement: Formula, box: Box) -> tuple[Formula, tuple[str, ...]]:
-    """The statement without the conditions that always hold and the branches that are never taken, and why.
+    """The statement without conditions that always hold and branches that are never taken, and the reasons.
 
-    Of a conjunction the decided parts go. Sizes must be numbers.
+    Decided parts of a conjunction are dropped. Sizes must be numbers.
     """
     decider = _Decider(box)
     known = Known.over(box)
@@ -28,7 +28,7 @@ def decide(statement: Formula, box: Box) -> tuple[Formula, tuple[str, ...]]:
 
 
 def decide_alone(guard: ir.Expr | None, value: ir.Expr, box: Box) -> tuple[ir.Expr | None, ir.Expr]:
-    """What is left of a guard (None: nothing), and of a value under it, which belong to no statement."""
+    """The rest of a guard (None: nothing), and a value simplified under it, outside any statement."""
     nameless = ir.Define(ir.Tensor("", value.dtype, ()), (), value, ir.Domain(guard=guard))
     found, _ = decide(nameless, box)
     return found.domain.guard, found.value
@@ -41,7 +41,7 @@ class _Decider:
     words: dict[Condition, str] = field(default_factory=dict)
 
     def guard(self, guard: ir.Expr | None, known: Known) -> tuple[ir.Expr | None, Known]:
-        """What is left of a guard (None: nothing), and what is known inside of it."""
+        """The rest of a guard (None: nothing), and the facts inside it."""
         if guard is None:
             return None, known
         left = self.expr(guard, known)
@@ -83,7 +83,7 @@ class _Decider:
                 return ir.rebuild(node, lambda child: self.expr(child, known))
 
     def joined(self, node: ir.Binary, both: bool, left: ir.Expr, right: ir.Expr, known: Known) -> ir.Expr:
-        """A conjunction (`both`) or disjunction, of which the second part counts where the first leaves it open."""
+        """A conjunction (`both`) or disjunction; its second part is decided where the first one leaves it open."""
         first = self.expr(left, known)
         if _is(first, not both):
             return first
@@ -96,7 +96,7 @@ class _Decider:
         if not _is_exact(node, known):
             return ir.rebuild(node, lambda child: self.expr(child, known))
         for outcome in (True, False):
-            # What the other outcome would need never holds.
+            # The condition for the other outcome never holds.
             needed = ir.condition_of(node, not outcome)
             if needed != TRUE and known.facts.prove(negation(needed)):
                 self.reasons.append(self.reason(node, outcome, known.facts))
@@ -114,7 +114,7 @@ class _Decider:
         return f"the guard {_shown(node)} {'always' if outcome else 'never'} holds{because}"
 
     def narrowed(self, known: Known, guard: ir.Expr, *, outcome: bool) -> Known:
-        """What is known where a condition has this outcome."""
+        """The facts where a condition has this outcome."""
         condition = ir.condition_of(guard, outcome)
         if condition == TRUE or not _is_exact(guard, known):
             return known
@@ -123,7 +123,7 @@ class _Decider:
 
 
 def _is_exact(condition: ir.Expr, known: Known) -> bool:
-    """Whether none of its integers leaves its type: then it would be another number than the one that is compared."""
+    """Whether none of its integers overflows its type: otherwise a different number is compared."""
     for node in ir.walk(condition):
         if isinstance(node, (ir.Binary, ir.Unary)) and ir.types.is_integral(node.dtype):
             ends = known.facts.values(ir.affine_of(node), quickly=True)

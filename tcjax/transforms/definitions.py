@@ -1,4 +1,4 @@
-"""One statement in two ways: the value of each element, or an accumulation of the points that count."""
+"""Converts between two forms of a statement: the value of each element, and an accumulation of active points."""
 
 import math
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ Formula = ir.Define | ir.Accumulate
 
 
 def is_one_to_one(indices: Sequence[Affine]) -> bool:
-    """Whether every point of the left side has a place of its own, which no data decide.
+    """Whether every point writes its own element, with no data on the left side.
 
-    So it is where each index follows from a subscript: alone, shifted, scaled, or beside indices that others tell, as
-    `i` and `j` from ``(2 * i, i + j)``.
+    True if each index follows from a subscript: alone, shifted, scaled, or together with known indices, as `i` and `j`
+    in ``(2 * i, i + j)``.
     """
     if any(place.is_data for place in indices):
         return False
@@ -26,7 +26,7 @@ def is_one_to_one(indices: Sequence[Affine]) -> bool:
 
 
 def _told(subscript: Affine, unknown: frozenset[IndexVar]) -> IndexVar | None:
-    """The index that a subscript's value tells once all but the `unknown` ones are known."""
+    """The index determined by a subscript's value once all but the `unknown` ones are known."""
     match [(atom, weight) for atom, weight in subscript.terms if atom.index_variables() & unknown]:
         case [(IndexVar() as index, weight)] if weight.constant:
             return index
@@ -35,9 +35,9 @@ def _told(subscript: Affine, unknown: frozenset[IndexVar]) -> IndexVar | None:
 
 
 def as_define(statement: Formula, is_new: bool) -> ir.Define:
-    """The statement with its reduction, and what it goes on from, in its value; given ranges are guards.
+    """The statement with its reduction and its old value as part of the value; given ranges become guards.
 
-    Its target `is_new` where nothing was written to it before.
+    The target `is_new` if nothing was written to it before.
     """
     if isinstance(statement, ir.Define):
         if statement.domain.guard is None or not is_new:
@@ -67,7 +67,7 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
 
 
 def as_accumulation(statement: Formula) -> ir.Accumulate | None:
-    """An accumulation whose points are those that count: ``O(b) = sum[n](b == I(n) ? X(n) : 0)`` is one too."""
+    """An accumulation over the active points; ``O(b) = sum[n](b == I(n) ? X(n) : 0)`` is recognised as one, too."""
     found: ir.Accumulate | None = None
     match statement:
         case ir.Accumulate():
@@ -92,7 +92,7 @@ def as_accumulation(statement: Formula) -> ir.Accumulate | None:
 
 
 def guarded(reducer: Reducer | ir.Monoid, value: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
-    """Where something is reduced, and what; None where every point is."""
+    """The condition under which a value contributes, and the value; None if it always does."""
     nothing = neutral(reducer, value.dtype)
     match value:
         case ir.Select(condition, body, other) if other == nothing:

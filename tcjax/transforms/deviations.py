@@ -1,4 +1,4 @@
-"""Squares of deviations from a mean, summed: how a variance is written."""
+"""Recognises variances: sums of squared deviations from a mean."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from .definitions import Formula
 from .factors import Product, depends, summands
 from .substitution import substitute_expr
 
-# How far the scale of a mean may be from one over the number of its points: reciprocals are written as decimals.
+# Tolerance for the scale of a mean relative to one over the number of points: reciprocals may be written as decimals.
 ROUNDING: Final = 1e-6
 
 
 def about_mean(factors: Sequence[ir.Expr], indices: Sequence[IndexVar], box: Box) -> ir.Access | None:
-    """``x(n)`` where the factors are the square of ``x(n) - mean[k](x(k))`` over all `indices`; else None."""
+    """``x(n)`` if the factors are the square of ``x(n) - mean[k](x(k))`` over all `indices`; else None."""
     found = _square(factors, frozenset(indices))
     if found is None or not all(_is_mean(centre, found.value, indices, box) for centre in found.centres):
         return None
@@ -26,7 +26,7 @@ def about_mean(factors: Sequence[ir.Expr], indices: Sequence[IndexVar], box: Box
 
 
 def centres(statement: Formula) -> Iterator[str]:
-    """The tensors by which values may be relative to their mean, where the squares of these are summed."""
+    """The tensors that may hold the mean in a sum of squared deviations."""
     sums: list[tuple[tuple[IndexVar, ...], ir.Expr]] = [
         (node.indices, node.body)
         for node in ir.walk(statement.value)
@@ -47,7 +47,7 @@ def _centres(indices: Sequence[IndexVar], body: ir.Expr) -> Iterator[str]:
 
 
 def with_centres(statement: Formula, name: str, alias: str) -> Formula:
-    """The statement with the tensor under another name wherever a sum of squares about it reads it."""
+    """The statement with the tensor under another name wherever a sum of squared deviations reads it."""
 
     def renamed(expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, renamed)
@@ -68,14 +68,14 @@ def with_centres(statement: Formula, name: str, alias: str) -> Formula:
 
 @dataclass(frozen=True, slots=True)
 class _Square:
-    """``(value - centre) * (value - centre)``; the centres may have indices of different names."""
+    """``(value - centre) * (value - centre)``; the centres may have differently named indices."""
 
     value: ir.Access
     centres: tuple[Product, Product]
 
 
 def _square(factors: Sequence[ir.Expr], reduced: frozenset[IndexVar]) -> _Square | None:
-    """The factors as a square of an element's difference from what is the same for all `reduced` indices."""
+    """The factors as a square of an element's difference from a value independent of the `reduced` indices."""
     match factors:
         case [first, second]:
             pass
@@ -86,23 +86,23 @@ def _square(factors: Sequence[ir.Expr], reduced: frozenset[IndexVar]) -> _Square
     left, right = (_difference(factor, reduced) for factor in (first, second))
     if left is None or right is None:
         return _with_value(first, right) or _with_value(second, left)
-    # With one of them turned round it is a square with a minus in front.
+    # If one of them is swapped, it is a negated square.
     return _Square(left[0], (left[1], right[1])) if (left[0], left[2]) == (right[0], right[2]) else None
 
 
 def _with_value(value: ir.Expr, found: "_Difference | None") -> _Square | None:
-    """``x * (x - mean)`` summed is ``(x - mean) * (x - mean)`` summed: differences from the mean add up to 0."""
+    """The sum of ``x * (x - mean)`` equals that of ``(x - mean) * (x - mean)``: deviations add up to 0."""
     if found is None or found[0] != value or found[2]:
         return None
     return _Square(found[0], (found[1], found[1]))
 
 
-# An element, what is taken off it, and whether both have a minus in front.
+# An element, the value subtracted from it, and whether both are negated.
 _Difference = tuple[ir.Access, Product, bool]
 
 
 def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> _Difference | None:
-    """The difference of an element from what is the same for all `reduced` indices, if the expression is one."""
+    """The difference of an element and a value independent of the `reduced` indices, if the expression is one."""
     parts = summands(expr)
     if len(parts) != 2:
         return None
@@ -118,7 +118,7 @@ def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> _Difference | No
 
 
 def _is_mean(centre: Product, value: ir.Access, indices: Sequence[IndexVar], box: Box) -> bool:
-    """Whether what is taken off is the mean of `value` over the indices, in some order and of any names."""
+    """Whether the subtracted value is the mean of `value` over the indices, in any order and under any names."""
     scale, others = _scaled(centre.factors)
     match others:
         case [ir.Reduce(reducer=reducer, guard=None, fixed=False) as mean] if reducer.is_linear:
@@ -141,7 +141,7 @@ def _is_mean(centre: Product, value: ir.Access, indices: Sequence[IndexVar], box
 
 
 def _scaled(factors: Sequence[ir.Expr]) -> tuple[float, list[ir.Expr]]:
-    """The product of the numbers among the factors, and the others."""
+    """The product of the numeric factors, and the other factors."""
     scale, rest = 1.0, list[ir.Expr]()
     for factor in factors:
         divisor = ir.divisor_of(factor)

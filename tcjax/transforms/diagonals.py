@@ -1,4 +1,4 @@
-"""A diagonal as a value of every element: ``D(i,i) = d(i)`` is ``D(i,j) = d(i) where j == i``."""
+"""A diagonal as a condition on every element: ``D(i,i) = d(i)`` becomes ``D(i,j) = d(i) where j == i``."""
 
 from dataclasses import replace
 
@@ -11,8 +11,8 @@ def everywhere(
 ) -> tuple[ir.Define, Box] | None:
     """The statement over all elements of its target, under a guard, and the ranges of its indices.
 
-    None where no two subscripts share an index: such places are a box, which is written as one. Nor where an index has
-    no dimension of its own.
+    None if no two subscripts share an index: then the elements form a box, which is written directly. Also None if an
+    index has no dimension of its own.
     """
     alone = {subscript.bare for subscript in statement.indices}
     if statement.domain.ranges or any(s.is_data or not s.variables <= alone for s in statement.indices):
@@ -37,7 +37,7 @@ def everywhere(
         for index in subscript.variables:
             base = (subscript - index).constant
             if base is not None:
-                # Where the other subscript has a place, this index has one of these.
+                # Where the other subscript is in bounds, this index has one of these values.
                 (low, high), (first, end) = within[index], found[name]
                 within[index] = max(low, first - base), min(high, end - base)
     limits = [part for index, ends in within.items() if index in box for part in _inside(index, box[index], ends)]
@@ -46,7 +46,7 @@ def everywhere(
 
 
 def _inside(index: IndexVar, own: tuple[int, int], places: tuple[int, int]) -> list[ir.Expr]:
-    """What is left to ask of an index that gets the range `places` in place of its own."""
+    """The remaining conditions on an index that gets the range `places` in place of its own."""
     low, high = own
     below, above = ir.within(ir.Index(index), ir.Const(low, "int32"), ir.Const(high, "int32"))
     return [*([below] if places[0] < low else []), *([above] if high < places[1] else [])]

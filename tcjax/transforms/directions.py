@@ -1,4 +1,4 @@
-"""Indices that run upwards: ``sum[k](A(N-1-k) * B(N-1-k))`` is ``sum[k](A(k) * B(k))``."""
+"""Reverses indices so that they run upwards: ``sum[k](A(N-1-k) * B(N-1-k))`` becomes ``sum[k](A(k) * B(k))``."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -11,9 +11,10 @@ from .substitution import substitute
 
 
 def upwards(step: Step) -> Step:
-    """The step with each index turned round that more subscripts count down than up; the left side decides its own.
+    """The step with each index reversed that decreases in more subscripts than it increases in; the left side has
+    priority.
 
-    Indices whose order has a meaning, as in the place of an extremum, stay.
+    Indices whose order matters, as for the position of an extremum, are kept.
     """
     statement, box = step.statement, step.box
     left = _slopes(statement.indices)
@@ -30,7 +31,7 @@ def upwards(step: Step) -> Step:
 
 
 def _slopes(subscripts: Collection[Affine]) -> Counter[IndexVar]:
-    """In how many subscripts each index counts up, less those in which it counts down."""
+    """For each index, the number of subscripts in which it increases minus those in which it decreases."""
     found = Counter[IndexVar]()
     for subscript in subscripts:
         for atom, weight in subscript.terms:

@@ -1,4 +1,4 @@
-"""``O(b) +=! X(n) where b == I(n)`` is ``O(I(n)) +=! X(n)``: an index that a guard equates with data is that data."""
+"""Solves guards that equate an index with data: ``O(b) +=! X(n) where b == I(n)`` becomes ``O(I(n)) +=! X(n)``."""
 
 from dataclasses import replace
 
@@ -13,16 +13,16 @@ Formula = ir.Define | ir.Accumulate
 def solve(
     statement: Formula, box: Box, shape: tuple[int, ...], origin: tuple[int | Affine, ...]
 ) -> tuple[Formula, tuple[str, ...]]:
-    """The statement with the data in the place of each index that they decide, and what was found, in words.
+    """The statement with such indices replaced by their data, and what was found, in words.
 
-    Such an index of the left side has all values of its dimension, which has the given extent and first element. Given
-    ranges must have become guards before.
+    An index of the left side must run over its whole dimension, which has the given extent and first element. Given
+    ranges must already be guards.
     """
     found = as_accumulation(statement)
     if found is None or isinstance(found.reducer, ir.Monoid) or not found.reducer.commutative:
         return statement, ()
     if any(box[index][0] >= box[index][1] for index in found.reduction):
-        # Data of no points name no element; the statement gives each of its own the neutral value.
+        # A point without data names no element; the statement gives such elements the neutral value.
         return statement, ()
     solved, notes = found, list[str]()
     for index in found.reduction:
@@ -42,7 +42,7 @@ def solve(
 
 
 def _chosen(statement: ir.Accumulate, index: IndexVar, box: Box) -> ir.Accumulate:
-    """The statement without a reduction index, if its guard says which data it is at the other indices."""
+    """The statement without a reduction index, if its guard equates it with data at the other indices."""
     parts = ir.conjuncts(statement.domain.guard)
     for part in parts:
         value = _equal(part, index)
@@ -62,7 +62,7 @@ def _chosen(statement: ir.Accumulate, index: IndexVar, box: Box) -> ir.Accumulat
 
 
 def _solved(statement: ir.Accumulate, index: IndexVar) -> ir.Accumulate:
-    """The statement without the index, if its guard says which data it is."""
+    """The statement without the index, if its guard equates it with data."""
     parts = ir.conjuncts(statement.domain.guard)
     for part in parts:
         value = _equal(part, index)
@@ -72,14 +72,14 @@ def _solved(statement: ir.Accumulate, index: IndexVar) -> ir.Accumulate:
         reduction = tuple(each for each in statement.reduction if each not in value.variables)
         places = frozenset[IndexVar]().union(*(each.variables for each in statement.indices if each.is_data))
         if len(reduction) == len(statement.reduction) and not value.variables <= places:
-            # Data of the left side alone: no points meet.
+            # Data on the left side only: no two points meet.
             continue
         return substitute(replace(statement, domain=replace(statement.domain, guard=guard)), {index: value}, reduction)
     return statement
 
 
 def _equal(condition: ir.Expr, index: IndexVar) -> Affine | None:
-    """What the index is where an equality holds; None where that is not said."""
+    """The value of an index from an equality; None if it does not determine it."""
     match condition:
         case ir.Binary("==", left, right) if left.dtype == right.dtype == "int32":
             difference = ir.affine_of(left) - ir.affine_of(right)

@@ -1,6 +1,6 @@
-"""Sums of differences multiplied out, where the order of their work falls: no sum of the result is over all indices.
+"""Expands products of differences where this lowers the order of the work: no sum of the result is over all indices.
 
-``O(i,j) +=! (C(i,k) - E(j,l)) * (C(i,k) - E(j,l)) * T(k,l)`` has N^4 points, and its three products N^3.
+``O(i,j) +=! (C(i,k) - E(j,l)) * (C(i,k) - E(j,l)) * T(k,l)`` has N^4 points, its three products only N^3.
 """
 
 from collections import Counter
@@ -16,15 +16,16 @@ from ..symbolic import IndexVar
 from .factors import Product, peaks, summands
 from .inlining import Renaming, Step
 
-# A sum of so many products is not multiplied out further.
+# A sum of this many products is not expanded further.
 MOST_PRODUCTS: Final = 8
 
 
 def multiplied_out(step: Step) -> tuple[Step, tuple[ir.Expr, ...]] | None:
-    """The step with such sums as sums of products, and what must be finite for that; None without any.
+    """The step with such sums expanded into sums of products, and the values that must be finite; None if there are
+    none.
 
-    What is taken off something is relative to the mean of one of both, so that what they have in common costs no
-    digits; what is left of them is squared, and its digits are those of the spread of the values.
+    Both parts of a difference are first centred on the mean of one of them, so that a large common offset loses no
+    digits in the squares.
     """
     work = _Work(step, dict(step.box))
     statement = replace(step.statement, value=work.visit(step.statement.value))
@@ -38,7 +39,7 @@ def multiplied_out(step: Step) -> tuple[Step, tuple[ir.Expr, ...]] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One step while it changes: ranges of the indices that means bind, and values that must be finite."""
+    """The state of one step: ranges of the indices bound by means, and values that must be finite."""
 
     step: Step
     box: dict[IndexVar, tuple[int, int]]
@@ -52,7 +53,7 @@ class _Work:
         return expr if body is None else replace(expr, body=body)
 
     def expanded(self, indices: Sequence[IndexVar], body: ir.Expr, accumulate: str) -> ir.Expr | None:
-        """A body whose sums over the indices have fewer points at a time."""
+        """A body whose sums over the indices have fewer points each."""
         exact = ir.types.is_integral(body.dtype) and body.dtype != "bool"
         if not exact and not (ir.types.is_float(body.dtype) and body.dtype == accumulate):
             return None
@@ -66,7 +67,7 @@ class _Work:
         return _sum(found, body.dtype)
 
     def products(self, product: Product, indices: Sequence[IndexVar], exact: bool) -> list[Product]:
-        """The product multiplied out, if that makes the order of the work fall; else as it is."""
+        """The product expanded, if that lowers the order of the work; else unchanged."""
         roots = [root for factor in product.factors for root in _roots(factor)]
         parts = {root: _parts(root) for root in roots}
         split = [root for root in roots if len(parts[root]) > 1]
@@ -86,7 +87,7 @@ class _Work:
         return _joined(product.negative, roots, centred)
 
     def centred(self, root: ir.Expr, parts: list[Product]) -> list[Product]:
-        """Two parts of a sum, both relative to the mean of the one with fewer points: the sum stays."""
+        """Two parts of a sum, both centred on the mean of the one with fewer points: the sum is unchanged."""
         if len(parts) != 2:
             return parts
         first, second = sorted(parts, key=lambda part: self.points(part))
@@ -105,7 +106,7 @@ class _Work:
 
 
 def _roots(factor: ir.Expr) -> list[ir.Expr]:
-    """What a factor is the product of: a square is one of two."""
+    """The factors of a factor: a square has two."""
     match factor:
         case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if ir.number_of(exponent) == 2:
             return [base, base]
@@ -114,14 +115,14 @@ def _roots(factor: ir.Expr) -> list[ir.Expr]:
 
 
 def _parts(factor: ir.Expr) -> list[Product]:
-    """A sum whose parts each have fewer indices than it has; anything else alone."""
+    """A sum whose parts each have fewer indices than the whole; anything else as a single part."""
     parts, space = summands(factor), ir.free_indices(factor)
     apart = len(parts) > 1 and all(part.mask is None and _space(part.factors) < space for part in parts)
     return parts if apart else [Product((factor,))]
 
 
 def _joined(negative: bool, roots: Sequence[ir.Expr], parts: Mapping[ir.Expr, list[Product]]) -> list[Product]:
-    """The product of sums as a sum of products: of equal ones one, so many times."""
+    """The product of sums as a sum of products, with equal ones merged into a multiple."""
     counts = Counter[tuple[ir.Expr, ...]]()
     for chosen in choices_of(*(parts[root] for root in roots)):
         factors = sorted((factor for part in chosen for factor in part.factors), key=ir.show_expr)
@@ -134,7 +135,7 @@ def _joined(negative: bool, roots: Sequence[ir.Expr], parts: Mapping[ir.Expr, li
 
 
 def _needs_all(factors: Iterable[ir.Expr], indices: Iterable[IndexVar], whole: frozenset[IndexVar]) -> bool:
-    """Whether a sum of products over the indices, one after the other, has points of all indices on its way."""
+    """Whether summing the product index by index still visits points of all indices at some stage."""
     spaces, left = [ir.free_indices(factor) for factor in factors], set(indices)
 
     def joined(index: IndexVar) -> frozenset[IndexVar]:

@@ -1,4 +1,4 @@
-"""Extrema in their plain form: ``-min(-x)`` is ``max(x)``, and so is its place; a maximum of what it has is itself."""
+"""Normalises extrema: ``-min(-x)`` becomes ``max(x)``, and likewise its position; nested duplicates are dropped."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from .inlining import Step
 
 
 def plain_extrema(step: Step) -> Step:
-    """The statement with signs in front of extrema, and without values that an extremum beside them has."""
+    """The statement with signs moved out of extrema, and without operands that an extremum next to them contains."""
     statement = replace(step.statement, value=_plain(step.statement.value, step.box))
     match statement:
         case ir.Accumulate(reducer=Reducer(gives_position=True) as reducer, value=ir.Unary("-", operand)):
@@ -47,7 +47,7 @@ def _plain(expr: ir.Expr, box: Box) -> ir.Expr:
 
 
 def _turned(reducer: Reducer) -> Reducer:
-    """What the reduction is of values with the other sign."""
+    """The reduction of the negated values that is equivalent."""
     return reducer.variant(order="max" if reducer.order == "min" else "min")
 
 
@@ -56,7 +56,7 @@ def _is_float(expr: ir.Expr) -> bool:
 
 
 def _has(extremum: ir.Expr, value: ir.Expr, reducer: Reducer, box: Box) -> bool:
-    """Whether the value is among those of which an extremum is taken."""
+    """Whether the value is among those over which an extremum is taken."""
     if not isinstance(extremum, ir.Reduce) or extremum.reducer is not reducer or extremum.guard is not None:
         return False
     body = extremum.body

@@ -1,4 +1,4 @@
-"""Sums of products: taking an expression apart, and conditions as affine inequalities."""
+"""Sums of products: splits expressions, and writes conditions as affine inequalities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from .substitution import substitute_expr
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``sign * (mask ? factors : 0)``; what divides is a factor too, a `reciprocal`.
+    """``sign * (mask ? factors : 0)``; a divisor is a factor too, as a `reciprocal`.
 
-    Where the mask is false the product does not count, whatever its factors are. A float that is zero under a condition
-    is a factor with its condition: an infinity that it meets is NaN.
+    Where the mask is false the product contributes 0, whatever its factors are. A float that is zero under a condition
+    stays a factor with its condition, because zero times infinity is NaN.
     """
 
     factors: tuple[ir.Expr, ...]
@@ -29,7 +29,7 @@ def summands(expr: ir.Expr) -> list[Product]:
 
 def _product(expr: ir.Expr, negative: bool) -> Product:
     mask: ir.Expr | None = None
-    # Each with whether it is all of the product.
+    # Each with whether it is the whole product.
     pending: list[tuple[ir.Expr, bool]] = [(expr, True)]
     factors: list[ir.Expr] = []
     while pending:
@@ -52,10 +52,10 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
 
 
 def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
-    """``a * (b - c)`` as ``a*b - a*c``, where only the difference needs every index (those in `fixed` apart).
+    """``a * (b - c)`` as ``a*b - a*c``, if only the difference depends on every index (not counting those in `fixed`).
 
-    Not for powers: ``(b - c) * (b - c)`` multiplied out loses the digits that the difference keeps. Nor beside what is
-    large where a difference is small.
+    Not for powers: expanding ``(b - c) * (b - c)`` loses the digits that the difference keeps. Nor next to a factor
+    that is large where a difference is small.
     """
     whole = frozenset[IndexVar]().union(*map(ir.free_indices, product.factors)) - fixed
     for position, factor in enumerate(product.factors):
@@ -70,7 +70,7 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
 
 
 def multiplied_out(product: Product) -> list[Product]:
-    """``a * (b + c)`` as ``a*b + a*c``; a difference stays, for its digits."""
+    """``a * (b + c)`` as ``a*b + a*c``; a difference is kept, for its precision."""
     for place, factor in enumerate(product.factors):
         others = product.factors[:place] + product.factors[place + 1 :]
         parts = summands(factor)
@@ -81,7 +81,7 @@ def multiplied_out(product: Product) -> list[Product]:
 
 
 def _times(product: Product, others: tuple[ir.Expr, ...], part: Product) -> Product:
-    """The product with a part of one of its factors in its place, beside the `others`."""
+    """The product with one of its factors replaced by a part of it, next to the `others`."""
     negative, mask, own = product.negative != part.negative, product.mask, part.factors
     if part.mask is not None and ir.types.is_integral(own[0].dtype):
         mask = ir.both(mask, part.mask)
@@ -96,10 +96,10 @@ def divided_sum(
     ranges: Box,
     fixed: frozenset[IndexVar] = frozenset(),
 ) -> list[Product]:
-    """`distributed` for a product that is summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
+    """`distributed` for a product summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
 
-    Of a difference of rows and columns, ``b(i) - c(j)``, both are relative to the first element of what is summed:
-    two sums of products of large numbers would lose the digits that the difference keeps.
+    In a difference of rows and columns, ``b(i) - c(j)``, both are taken relative to the first element of the sum: two
+    sums of products of large numbers would lose the digits that the difference keeps.
     """
     own = frozenset(reduced) - fixed
     for place, factor in enumerate(product.factors):
@@ -119,23 +119,23 @@ def divided_sum(
     return distributed(product, fixed)
 
 
-# ``1 / |b - c|`` times ``b - c`` is one at most: taken apart it loses few digits, and higher powers many.
+# ``1 / |b - c|`` times ``b - c`` is at most one: splitting it loses few digits, but higher powers lose many.
 MOST_STEEP: Final = 0.5
-# A denominator that is never smaller makes nothing much larger than it is elsewhere.
+# A denominator bounded away from zero makes nothing much larger than elsewhere.
 LEAST_DENOMINATOR: Final = 0.5
 
 
 def peaks(factors: Sequence[ir.Expr], spaces: Sequence[frozenset[IndexVar]]) -> bool:
-    """Whether factors may be large for few points, as powers of ``1 / |b - c|`` are, where a difference is small.
+    """Whether factors may peak at a few points where a difference is small, as powers of ``1 / |b - c|`` do.
 
-    What depends on the indices of one of the `spaces` alone is no such factor.
+    Factors that depend only on the indices of one of the `spaces` do not count.
     """
     nodes = (node for factor in factors for node in ir.walk(factor))
     return sum(_steepness(node, spaces) for node in nodes) > MOST_STEEP
 
 
 def _steepness(node: ir.Expr, spaces: Sequence[frozenset[IndexVar]]) -> float:
-    """The power of ``1 / square`` with which a node grows where a square comes near zero."""
+    """The power of ``1 / square`` with which a node grows as the square approaches zero."""
     match node:
         case ir.Binary("/", _, base):
             power = 1.0
@@ -153,7 +153,7 @@ def _steepness(node: ir.Expr, spaces: Sequence[frozenset[IndexVar]]) -> float:
 
 
 def _least(expr: ir.Expr) -> float | None:
-    """A number that no value of an expression is below; None if none is known."""
+    """A lower bound of an expression's values; None if none is known."""
     match expr:
         case ir.Const(int() | float() as value):
             return float(value)
@@ -198,7 +198,7 @@ def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -
 def non_negative(condition: ir.Expr, *, of_data: bool = False) -> Affine | None:
     """The affine expression that is >= 0 exactly where an integer comparison holds; None if there is none.
 
-    With `of_data` one side may be any integer, which is an atom of its own: ``k < last(q)`` is ``last(q) - k - 1``.
+    With `of_data` one side may be any integer, as an atom: ``k < last(q)`` is ``last(q) - k - 1``.
     """
     match condition:
         case ir.Binary("<" | "<=" | ">" | ">=" as operator, left, right):
@@ -248,5 +248,5 @@ def affine_of(expr: ir.Expr) -> Affine | None:
 
 
 def depends(expr: ir.Expr, indices: frozenset[IndexVar]) -> bool:
-    """Whether the value changes with any of the indices."""
+    """Whether the value depends on any of the indices."""
     return not indices.isdisjoint(ir.free_indices(expr))

@@ -1,4 +1,4 @@
-"""What data decide in a statement, and the condition that it goes wrong: subscripts, targets, divisors, slopes."""
+"""Run-time errors of a statement and their conditions: data-dependent subscripts and targets, divisors, slopes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from ..ir.printer import show_expr
 from ..ranges import Bound
 from ..symbolic import IndexVar
 
-# Where the slope of a function is infinite, so that the chain rule has no answer: at zeros of (one of) these.
+# Functions with an infinite slope, where the chain rule gives no answer: at zeros of (one of) these expressions.
 _STEEP: Final = ("sqrt", "cbrt", "pow", "**", "hypot", "rhypot", "norm3d", "norm4d", "atan2")
 _ON_INTEGERS: Final = ("/", "//", "%", "quot", "rem")
 
@@ -22,7 +22,7 @@ Words = tuple[str | IndexVar | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The indices around an expression, and what holds where it is evaluated."""
+    """The indices around an expression, and the conditions under which it is evaluated."""
 
     indices: tuple[IndexVar, ...]
     guards: tuple[ir.Expr, ...] = ()
@@ -34,7 +34,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where `wrong` holds on a path, `value` is what is wrong."""
+    """An error where `wrong` holds on a path; `value` is the offending value."""
 
     kind: Kind
     words: Words
@@ -45,7 +45,7 @@ class Finding:
 
 
 def findings(statement: ir.Define | ir.Accumulate, bound: Bound, *, slopes: bool) -> Iterator[Finding]:
-    """Everything that data decide in a statement, what is inside of other things first."""
+    """Every possible run-time error of a statement, inner expressions first."""
     reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
     outer = Path(tuple(dict.fromkeys((*statement.domain.loops, *ir.left_indices(statement), *reduced))), slopes=slopes)
     path = outer.where(statement.domain.guard)
@@ -92,7 +92,7 @@ def _inside(expr: ir.Expr, path: Path, bound: Bound) -> Iterator[Finding]:
 
 
 def _steep(expr: ir.Expr) -> ir.Expr | None:
-    """The condition that the slope of a function is infinite, or nothing."""
+    """The condition under which the slope of a function is infinite, or None."""
     match expr:
         case ir.Call(function, arguments) if function in _STEEP:
             zeros = arguments[:1] if function == "pow" else arguments
@@ -104,7 +104,7 @@ def _steep(expr: ir.Expr) -> ir.Expr | None:
 
 
 def _subscripts(access: ir.Access, path: Path, bound: Bound, verb: str) -> Iterator[Finding]:
-    """A finding for each subscript that depends on data, behind those of what it depends on."""
+    """A finding for each data-dependent subscript, after those of the subexpressions it depends on."""
     name = access.tensor.name
     for d, affine in enumerate(access.indices):
         if not affine.is_data:

@@ -1,4 +1,6 @@
-"""Reductions in reductions as one: ``sum[i](a * sum[j](b))`` is ``sum[i,j](a * b)``, an extremum of extrema is one."""
+"""Flattens nested reductions: ``sum[i](a * sum[j](b))`` becomes ``sum[i,j](a * b)``, an extremum of extrema a single
+one.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,14 +11,14 @@ from ..ir import Reducer
 from .definitions import Formula
 from .factors import summands
 
-# Reductions of which one inside of another is one over the indices of both. A mean inside of another has the same
-# number of points in each, as no guard leaves any out.
+# Reductions for which nesting equals one reduction over both sets of indices. For a mean this holds because no guard
+# excludes points, so every inner mean has the same number.
 MERGED: Final = frozenset((Reducer.SUM, Reducer.MEAN, Reducer.MIN, Reducer.MAX))
 
 
 def flattened(statement: Formula) -> Formula | None:
-    """The statement without sums that are factors of a product that is summed, and without means of means and extrema
-    of extrema; None where there are none.
+    """The statement without sums that are factors of a summed product, without means of means, and without extrema of
+    extrema; None if there are none.
     """
     value = _flat(statement.value)
     found = replace(statement, value=value)
@@ -33,7 +35,7 @@ def _flat(expr: ir.Expr) -> ir.Expr:
 
 
 def merged(total: ir.Reduce) -> ir.Reduce:
-    """The reduction with those of its kind that are its body, or factors of a product that is summed."""
+    """The reduction merged with those of its kind that are its body or factors of a summed product."""
     if total.reducer is Reducer.SUM:
         return _merged_sum(total)
     inner = total.body
@@ -46,7 +48,7 @@ def merged(total: ir.Reduce) -> ir.Reduce:
 
 
 def _merged_sum(total: ir.Reduce) -> ir.Reduce:
-    """The sum with the indices of the sums among its factors. One that leaves points out is zero where it has none."""
+    """The sum with the indices of the sums among its factors. A guarded inner sum without points is zero."""
     products = summands(total.body)
     if len(products) > 1 or products[0].mask is not None or not ir.types.is_float(total.accumulate):
         return total
@@ -71,5 +73,5 @@ def _adds(factor: ir.Reduce, total: ir.Reduce) -> bool:
 
 
 def _alone(factor: ir.Reduce, others: Sequence[ir.Expr]) -> bool:
-    """Whether no other factor binds an index of this one, as it does where a name in a clause stands for both."""
+    """Whether no other factor binds an index of this one; a let may have introduced both."""
     return all(ir.bound_indices(other).isdisjoint(factor.indices) for other in others)

@@ -1,4 +1,4 @@
-"""A reduction over one more value of its index: the one before the first of them, or the one behind the last."""
+"""Extends a reduction by one value of its index: just before its first, or just after its last."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .substitution import substitute_expr
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A reduction over one more value of its only index, with the range of that then, and what is reduced there."""
+    """A reduction extended by one value of its only index, with the new range, and the body at that value."""
 
     reduce: ir.Reduce
     ends: tuple[int, int]
@@ -21,9 +21,9 @@ class Grown:
 
 
 def grown(reduce: ir.Reduce, box: Box) -> Iterator[Grown]:
-    """The reduction with each of the values next to those that it visits, if these lie side by side at every point.
+    """The reduction extended by each of the values next to its own, if these are contiguous at every point.
 
-    They end where the range of the index ends, or where a condition says: ``s < t`` grows to ``s <= t``.
+    Its values end where the range does, or at a condition: ``s < t`` extends to ``s <= t``.
     """
     if len(reduce.indices) != 1 or reduce.rank is not None or any(lo >= hi for lo, hi in box.values()):
         return
@@ -50,7 +50,7 @@ def grown(reduce: ir.Reduce, box: Box) -> Iterator[Grown]:
 
 
 def _with(value: Affine, ends: tuple[int, int], box: Box, *, downwards: bool) -> tuple[int, int] | None:
-    """A range with a value that a condition left out; None where it lies beside the range, but not next to it."""
+    """A range with a value that a condition excluded; None if it is neither in the range nor adjacent to it."""
     found, (lo, hi) = Known.over(box).bounds(value), ends
     if found is None or found[0] < lo - downwards or found[1] >= hi + (not downwards):
         return None
@@ -58,7 +58,7 @@ def _with(value: Affine, ends: tuple[int, int], box: Box, *, downwards: bool) ->
 
 
 def _hold(conditions: Sequence[ir.Expr], index: IndexVar, value: Affine, box: Box) -> bool:
-    """Whether all conditions hold where the index has this value, which may be another one at each point."""
+    """Whether all conditions hold where the index has this value, which may depend on the point."""
     guard = ir.conjunction(_at(condition, index, value) for condition in conditions)
     return decide_alone(guard, ir.Const(True, "bool"), box)[0] is None
 

@@ -1,4 +1,4 @@
-"""Ranges whose ends move, as guards."""
+"""Ranges with varying ends as guards."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -10,10 +10,10 @@ Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
 def guard_ranges(statement: Formula) -> "Formula | ir.Define":
-    """The statement without given ranges: those whose ends use other indices are conjoined to the guards.
+    """The statement without given ranges: those whose ends use other indices become guards.
 
-    What the ranges say besides is in the box that `ranges.bind` found. A reduction that begins anew does so where the
-    loops around it run: it is a definition, if that is not everywhere in the box.
+    The constant parts of the ranges are in the box from `ranges.bind`. A reduction that restarts does so only where its
+    loops run: if that is not the whole box, it becomes a definition.
     """
     running = ranges.running_guard(statement)
     if running is not None and isinstance(statement, ir.Accumulate) and statement.restart:

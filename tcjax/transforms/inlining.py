@@ -1,4 +1,4 @@
-"""A named temporary is a name: what it stands for, in the place of the reads of it."""
+"""Inlines named temporaries: replaces reads by the temporary's definition."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from .substitution import substitute_expr
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 
-# A statement of more nodes than this, or of more in each other, does not come of putting values in the place of names.
+# Limits on the size and depth of a statement after inlining.
 MOST_NODES = 400
 MOST_DEPTH = 64
 
@@ -21,7 +21,7 @@ MOST_DEPTH = 64
 class Step:
     """A statement with numbers for sizes and guards for given ranges, and the range of each of its indices.
 
-    What is `fixed` passes no derivative: nothing that is returned changes with it.
+    A `fixed` step passes no derivative: no result depends on it.
     """
 
     statement: Formula
@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a tensor holds: `value` at the element that has the subscripts `axes`, whose ranges are all its extents."""
+    """The definition of a tensor: `value` at the element with subscripts `axes`, whose ranges are its full extents."""
 
     axes: tuple[Affine, ...]
     value: ir.Expr
@@ -39,7 +39,7 @@ class Named:
     places: tuple[tuple[int, int], ...]
 
     def at(self, subscripts: tuple[Affine, ...], box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
-        """What the element with these subscripts is; the ranges of indices that this binds are added to the `box`."""
+        """The value of the element with these subscripts; adds the ranges of the indices that it binds to the `box`."""
         pairs = zip(self.axes, subscripts, strict=True)
         found = {(axis - axis.base).bare: subscript - axis.base for axis, subscript in pairs}
         values = {index: affine for index, affine in found.items() if index is not None}
@@ -47,7 +47,7 @@ class Named:
 
 
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
-    """What the step leaves in its target; None where that is no expression, or not of every element."""
+    """The step's result as a definition; None if it is not an expression, or does not cover every element."""
     whole = _whole(step, shape, origin, is_new)
     if whole is None or is_large(whole.statement):
         return None
@@ -61,7 +61,7 @@ def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None
 
 
 def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Step | None:
-    """The step as the value of every element of its target, with what was there before in it."""
+    """The step as the value of every element of its target, with the old value included."""
     statement = step.statement
     if isinstance(statement, ir.Accumulate):
         reducer, guard = statement.reducer, statement.domain.guard
@@ -77,7 +77,7 @@ def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Step | None
             return None
     whole, box = as_define(statement, is_new), step.box
     if not covers(statement, box, shape, origin):
-        # Of elements that a new accumulation does not reach nothing is said here.
+        # Nothing is known about elements that a new accumulation does not reach.
         spread = None if is_new and isinstance(statement, ir.Accumulate) else everywhere(whole, box, shape, origin)
         if spread is None:
             return None
@@ -90,7 +90,9 @@ def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Step | None
 
 
 def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes) -> Step | None:
-    """The step without a read of the tensor; None where one has to stay, as one by data that the tensor would clamp."""
+    """The step without reads of the tensor; None if one must stay, such as a data-dependent one that the tensor would
+    clamp.
+    """
     target = step.statement.target.name
     statement = step.statement
     if target == name and needs_before(step, shapes[name], origins[name]):
@@ -113,7 +115,7 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
 
 
 def is_large(statement: Formula) -> bool:
-    """Whether the expressions of a statement have too many nodes, or too many in each other."""
+    """Whether the expressions of a statement are too large or too deep."""
     nodes = 0
     pending = [(part, 1) for part in ir.parts_of(statement)]
     while pending:
@@ -126,14 +128,14 @@ def is_large(statement: Formula) -> bool:
 
 
 def needs_before(step: Step, shape: Shape, origin: Shape) -> bool:
-    """Whether something of what the target held before, if it held something, stays in it."""
+    """Whether the step keeps any of its target's old value, if there is one."""
     statement = step.statement
     replaces = statement.restart if isinstance(statement, ir.Accumulate) else statement.domain.guard is None
     return not replaces or not covers(statement, step.box, shape, origin)
 
 
 def _begins(statement: Formula, known: Named, step: Step, shape: Shape, origin: Shape) -> bool:
-    """Whether an accumulation goes on from what it would begin with, in every place."""
+    """Whether an accumulation continues from its own identity, everywhere."""
     if not isinstance(statement, ir.Accumulate) or statement.restart:
         return False
     if not isinstance(statement.reducer, ir.Reducer) or known.value != neutral(statement.reducer, known.value.dtype):
@@ -144,7 +146,7 @@ def _begins(statement: Formula, known: Named, step: Step, shape: Shape, origin: 
 
 
 def _begun(step: Step, known: Named) -> Step:
-    """The step without what it goes on from, where that is what it would begin with."""
+    """The step without its old value, if that is its identity."""
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, ir.Reducer):
         return step
@@ -157,7 +159,7 @@ class _Clamps(Exception):
 
 
 class _Inliner:
-    """One statement while reads become what they stand for; `box` grows by the indices that this binds."""
+    """One statement in which reads are being replaced; `box` gains the indices that this binds."""
 
     def __init__(self, name: str, known: Named, box: Box, shapes: Shapes, origins: Shapes) -> None:
         self.name = name
@@ -187,7 +189,7 @@ class _Inliner:
         return self.known.at(expr.indices, self.box)
 
     def clamps_alike(self, index: IndexVar, ends: tuple[int, int]) -> bool:
-        """Whether the index only reads tensors that clamp data as this one does."""
+        """Whether the index is only used to read tensors that clamp data the same way."""
         for node in ir.walk(self.known.value):
             if isinstance(node, ir.Index) and node.variable == index:
                 return False
@@ -202,13 +204,13 @@ class _Inliner:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Names of their own for indices that an expression binds: their ranges, those in `known`, are added to the box."""
+    """Fresh names for the indices that an expression binds; those with ranges in `known` are added to the box."""
 
     box: dict[IndexVar, tuple[int, int]]
     known: Box
 
     def renamed(self, expr: ir.Expr) -> ir.Expr:
-        """The expression with names of their own for the indices that it binds."""
+        """The expression with fresh names for the indices that it binds."""
         match expr:
             case ir.Reduce(indices=indices):
                 names = {index: self.fresh(index) for index in indices}
@@ -228,5 +230,5 @@ class Renaming:
 
 
 def reads(statement: ir.Statement) -> Iterable[str]:
-    """The tensors that a statement reads, by name; what it goes on from is not among them."""
+    """The names of the tensors that a statement reads, except the target it continues from."""
     return (tensor.name for tensor in ir.tensors_read(statement))

@@ -1,6 +1,6 @@
-"""Reductions over the parts of a range, as one: ``sum[k in 0:4](e) + sum[k in 4:8](e)`` is ``sum[k in 0:8](e)``.
+"""Merges reductions over parts of a range: ``sum[k in 0:4](e) + sum[k in 4:8](e)`` becomes ``sum[k in 0:8](e)``.
 
-A part may be one value of the index: ``x(t) + sum[s where s < t](x(s))`` is ``sum[s where s <= t](x(s))``.
+A part may be a single value: ``x(t) + sum[s where s < t](x(s))`` becomes ``sum[s where s <= t](x(s))``.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ _Box = dict[IndexVar, tuple[int, int]]
 
 
 def joined(step: Step) -> Step:
-    """The step with one reduction for those that combine the same values over ranges that lie side by side."""
+    """The step with one reduction for those that combine the same values over adjacent ranges."""
     if not any(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value)):
         return step
     box = dict(step.box)
@@ -33,9 +33,9 @@ def joined(step: Step) -> Step:
 
 
 def _with_old_names(value: ir.Expr, before: frozenset[IndexVar], box: _Box) -> ir.Expr:
-    """The value with the names of parts that were bound before for indices of which only the whole is left.
+    """The value with the original index names for indices whose range is whole again.
 
-    The box has their ranges then.
+    The box then contains their ranges.
     """
     bound = ir.bound_indices(value)
     free = [index for index in box if index in before - bound]
@@ -59,7 +59,7 @@ def _rebound(expr: ir.Expr, old: IndexVar, new: IndexVar) -> ir.Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """``sign * (factors * reduce)``, a term of a sum; `reduce` is None where it has none, or several."""
+    """``sign * (factors * reduce)``, a term of a sum; `reduce` is None if it has no reduction, or several."""
 
     expr: ir.Expr
     negative: bool
@@ -67,7 +67,7 @@ class _Term:
     reduce: ir.Reduce | None = None
 
     def beside(self, other: "_Term", box: _Box) -> "_Term | None":
-        """Both terms as one, where they differ in the range of one index only."""
+        """Both terms as one, if they differ only in the range of one index."""
         same = self.negative == other.negative and self.factors == other.factors
         if not same or self.reduce is None or other.reduce is None:
             return None
@@ -80,7 +80,7 @@ class _Term:
 
 
 def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
-    """The expression with joined reductions; `everywhere` says that it is computed at all points of the box."""
+    """The expression with merged reductions; `everywhere` says that it is computed at all points of the box."""
     match expr:
         case ir.Select() | ir.Binary("&&" | "||"):
             inside = False
@@ -101,7 +101,7 @@ def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
     found = _grown(_merged(terms, box), expr.operator, box, everywhere)
     if len(found) == len(terms):
         return expr
-    # The first term with its own sign: a minus in front of all of them would be one more operation.
+    # The first term keeps its sign: a minus before all of them would be an extra operation.
     first, *rest = sorted(found, key=lambda term: term.negative) if expr.operator in ("+", "-") else found
     total = ir.Unary("-", first.expr, expr.dtype) if first.negative else first.expr
     operator = "+" if expr.operator == "-" else expr.operator
@@ -116,14 +116,14 @@ def _merged(terms: Sequence[_Term], box: _Box) -> list[_Term]:
         for place, earlier in enumerate(found):
             both = earlier.beside(term, box)
             if both is not None:
-                # What is whole now may lie beside another part.
+                # A merged range may be adjacent to another part.
                 return _merged([*found[:place], both, *found[place + 1 :], *terms[terms.index(term) + 1 :]], box)
         found.append(term)
     return found
 
 
 def _grown(terms: list[_Term], operator: str, box: _Box, everywhere: bool) -> list[_Term]:
-    """The terms without those that are what another one reduces, at one more value of its index."""
+    """The terms without those that equal another term's body at one more value of its index."""
     for place, term in enumerate(terms):
         others = terms[:place] + terms[place + 1 :]
         reduce = term.reduce
@@ -132,7 +132,7 @@ def _grown(terms: list[_Term], operator: str, box: _Box, everywhere: bool) -> li
         for more in grown(reduce, box):
             (index,) = reduce.indices
             if more.ends != box[index] and not everywhere:
-                # What is read there may lie beside the array where this is not computed.
+                # Its reads may be out of bounds where this is not computed.
                 continue
             left = _without(others, term, more.added, operator, box)
             if left is not None:
@@ -140,19 +140,21 @@ def _grown(terms: list[_Term], operator: str, box: _Box, everywhere: bool) -> li
                 guard = None if more.reduce.guard is None else _renamed(more.reduce.guard, index, new)
                 body = _renamed(reduce.body, index, new)
                 whole = replace(reduce, indices=(new,), guard=guard, body=body)
-                # What is whole now may lie beside another part.
+                # A merged range may be adjacent to another part.
                 return _grown(_merged([term.over(whole), *left], box), operator, box, everywhere)
     return terms
 
 
 def _is_as_wide(reduce: ir.Reduce) -> bool:
-    """Whether a value loses nothing where it is reduced with the others."""
+    """Whether a value loses no precision when it is reduced with the others."""
     same = reduce.dtype == reduce.body.dtype
     return same and ir.types.width(reduce.accumulate) >= ir.types.width(reduce.dtype)
 
 
 def _without(terms: Iterable[_Term], term: _Term, value: ir.Expr, operator: str, box: _Box) -> list[_Term] | None:
-    """The terms but for those that are a value, which has the sign and the factors of `term`; None without these."""
+    """The terms without those that make up a value, with the sign and factors of `term`; None if they are not all
+    there.
+    """
     wanted = Counter(_keys(ir.multiply((*term.factors, value)), term.negative, operator, box))
     left: list[_Term] = []
     for other in terms:
@@ -165,7 +167,7 @@ def _without(terms: Iterable[_Term], term: _Term, value: ir.Expr, operator: str,
 
 
 def _keys(expr: ir.Expr, negative: bool, operator: str, box: _Box) -> Iterator[object]:
-    """What the parts of an expression are, in whatever order their factors stand."""
+    """Keys of the parts of an expression that do not depend on the order of their factors."""
     if operator not in ("+", "-"):
         yield from (numbered(part, box) for part in ir.operands(expr, operator))
         return
@@ -185,12 +187,12 @@ def _term(expr: ir.Expr, negative: bool) -> _Term:
 
 
 def _own(expr: ir.Expr, reducer: Reducer | ir.Monoid) -> ir.Reduce | None:
-    """The expression if it is a reduction of this kind."""
+    """The expression, if it is a reduction of this kind."""
     return expr if isinstance(expr, ir.Reduce) and expr.reducer == reducer else None
 
 
 def _whole(first: ir.Reduce, second: ir.Reduce, box: _Box) -> ir.Reduce | None:
-    """Both as one reduction, over an index of its own; None where they are not two parts of one."""
+    """Both as one reduction over a fresh index; None if they are not two parts of one."""
     kinds = ((one.reducer, one.accumulate, one.dtype, one.fixed, len(one.indices), one.rank) for one in (first, second))
     if len(set(kinds)) > 1 or first.rank is not None:
         return None
@@ -200,7 +202,7 @@ def _whole(first: ir.Reduce, second: ir.Reduce, box: _Box) -> ir.Reduce | None:
         (lo, hi), (start, end) = (box[index] for index in pairs[cut])
         if not all(rest) or lo >= hi or start >= end:
             continue
-        # The second begins where the first ends, or the other way round; its index may count from elsewhere.
+        # The second begins where the first ends, or vice versa; its index may have another offset.
         for shift, ends in ((hi - start, (lo, hi + end - start)), (lo - end, (lo - (end - start), hi))):
             values = {one: Affine.of(other) for one, other in pairs}
             values[pairs[cut][0]] = Affine.of(pairs[cut][1]) + shift
@@ -229,7 +231,7 @@ def _renamed(expr: ir.Expr, old: IndexVar, new: IndexVar) -> ir.Expr:
 
 
 def placed(index: IndexVar, ends: tuple[int, int], box: _Box) -> IndexVar:
-    """An index with these ends, in the place of the given one in the order of the box."""
+    """An index with these ends, at the given index's position in the order of the box."""
     new = index
     while new in box:
         new = IndexVar(new.name, new.tag + 1)

@@ -1,4 +1,4 @@
-"""Steps that join what the one before left with something, place by place: a loop of such is a scan."""
+"""Steps that combine the previous state elementwise with something: such a loop is a scan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,14 +11,14 @@ from .recurrences import OneStep, written_out
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """The old value and something, added up; with a reducer, that joined with something else."""
+    """Kinds of dependence: the old value plus something; with a reducer, that combined with something else."""
 
     reducer: Reducer | None = None
 
 
-# How a value depends on what a tensor was before the step: not named (not at all), that value of the same place, joined
-# with something by a reducer, where by a sum it may have a factor; that after a shift; anything else. Each with what
-# other tensors were taken as given.
+# How a value depends on a tensor before the step: missing (not at all); the same element; combined with something by a
+# reducer (for a sum, possibly with a factor); that after a shift; or anything else. Each with the other tensors it
+# assumes to be given.
 Kind: TypeAlias = Reducer | Shifted | str
 Kinds = Mapping[str, Kind]
 ITSELF: Final = "itself"
@@ -28,10 +28,10 @@ JOINING: Final = {reducer.joins: reducer for reducer in Reducer if reducer.joins
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A tensor that steps hand on, and what joins its old value to what a step adds.
+    """A tensor that steps pass on, and the reducer that combines its old value with a step's contribution.
 
-    By a sum the new value is ``a * old + b`` at every place, by another reducer ``old`` and ``b``, or ``old + a`` and
-    ``b`` where there are `shifts`: the program of a step that leaves ``a`` in the place of the tensor.
+    For a sum, the new value is ``a * old + b`` for every element; for another reducer, ``old`` and ``b`` are combined,
+    or ``old + a`` and ``b`` if there are `shifts`: the program of a step that computes ``a`` in the tensor's place.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Joining:
 
 
 def joining_steps(step: OneStep) -> tuple[Joining, ...] | None:
-    """The tensors that steps hand on, each before those that need it; None where a step does anything else.
+    """The tensors that steps pass on, each before those that need it; None if a step does anything else.
 
-    Neither `a` nor `b` has anything of the old value, or of tensors behind it.
+    Neither `a` nor `b` depends on the old value, or on later tensors.
     """
     found = _Kinds(step).found()
     if found is None:
@@ -80,7 +80,9 @@ class _Kinds:
         self.known: dict[str, Kinds] = {own: {t.tensor: ITSELF} for own, t in step.taken.items() if t.is_old}
 
     def found(self) -> dict[str, Kinds] | None:
-        """Those of the tensors that steps hand on; None where a step has loops, or needs more than the step before."""
+        """The dependences of the tensors passed on; None if a step contains loops, or needs more than the previous
+        step.
+        """
         if self.bound.function.loops or any(t.kind == "row" and t.lag > 1 for t in self.step.taken.values()):
             return None
         for statement in self.bound.function.statements:
@@ -90,7 +92,7 @@ class _Kinds:
         handed_on = {taken.tensor for taken in self.step.taken.values() if taken.kind == "state" or taken.lag}
         rows = {row.tensor.name: row.tensor for row in self.step.rows if row.tensor.name in handed_on}
         found = {name: self.known[name] for name in rows}
-        # Sums of integers wrap around, and 16-bit floats are rounded after each step.
+        # Sums of integers wrap, and 16-bit floats are rounded after each step.
         exact = {
             name for name, kinds in found.items() if kinds.get(name, ITSELF) != ITSELF and not _rounds(kinds[name])
         }
@@ -98,7 +100,7 @@ class _Kinds:
         return found if wide else None
 
     def written(self, statement: ir.Define | ir.Accumulate) -> Kinds:
-        """Those of a statement's target, behind it."""
+        """The dependences of a statement's target after it."""
         left = [subscript.bare for subscript in statement.indices]
         aligned = None not in left and len(set(left)) == len(left)
         guard = {} if statement.domain.guard is None else _other(self.kinds(statement.domain.guard, statement))
@@ -151,7 +153,7 @@ class _Kinds:
         return of(expr)
 
     def read(self, access: ir.Access, statement: ir.Define | ir.Accumulate) -> Kinds:
-        """Those of a read: the value itself where it is of the place that is written."""
+        """The dependences of a read: the value itself if the element is the one being written."""
         name, target = access.tensor.name, statement.target.name
         inside = [self.kinds(atom.expr, statement) for s in access.indices for atom in ir.data_atoms(s)]
         own = self.known.get(name, {})
@@ -164,12 +166,12 @@ class _Kinds:
 
 
 def _rounds(kind: Kind) -> bool:
-    """Whether the steps of a scan round otherwise than those of a loop."""
+    """Whether a scan's rounding differs from a loop's."""
     return isinstance(kind, Shifted) or kind in (Reducer.SUM, Reducer.LOGSUMEXP, OTHER)
 
 
 def _joined(way: Reducer | None, *found: Kinds) -> Kinds:
-    """Those of values that a reducer joins; without one, each in its own way."""
+    """The dependences of values combined by a reducer; without one, each in its own way."""
     names = dict.fromkeys(name for each in found for name in each)
     kinds = {name: {each[name] for each in found if name in each} for name in names}
     if way is not None:
@@ -178,7 +180,7 @@ def _joined(way: Reducer | None, *found: Kinds) -> Kinds:
 
 
 def _way(way: Reducer, kinds: set[Kind]) -> Kind:
-    """How a value depends on an old one that the values a reducer joins have in these ways."""
+    """How a combination depends on an old value, given how its operands do."""
     if kinds <= {ITSELF, way} or (way is Reducer.SUM and kinds <= {ITSELF, way, Shifted()}):
         return way
     shifted = {ITSELF, way, Shifted(), Shifted(way)}
@@ -186,7 +188,7 @@ def _way(way: Reducer, kinds: set[Kind]) -> Kind:
 
 
 def _added(one: Kinds, two: Kinds) -> Kinds:
-    """Those of a sum: what only one of the values has is shifted by the other."""
+    """The dependences of a sum: if only one operand has the old value, the other one shifts it."""
     found: dict[str, Kind] = dict(_joined(Reducer.SUM, one, two))
     for name in {*one} ^ {*two}:
         match one.get(name) or two.get(name):
@@ -200,7 +202,9 @@ def _added(one: Kinds, two: Kinds) -> Kinds:
 
 
 def _either(one: Kinds, two: Kinds) -> Kinds:
-    """Those of one value or the other: what one of them has not at all has the factor, or shift, of nothing there."""
+    """The dependences of a choice between two values: if one of them lacks the old value, its factor or shift is
+    neutral.
+    """
     found: dict[str, Kind] = {}
     for name in dict.fromkeys((*one, *two)):
         kinds = {each[name] for each in (one, two) if name in each}
@@ -224,14 +228,14 @@ def _other(found: Kinds) -> Kinds:
 
 
 class _Shifts:
-    """A step that leaves, in the place of a tensor, by what it shifts the old value of that."""
+    """A step that computes, in a tensor's place, the shift of its old value."""
 
     def __init__(self, step: OneStep, name: str, reducer: Reducer) -> None:
         self.kinds, self.name, self.reducer = _Kinds(step), name, reducer
         self.old = {own for own, taken in step.taken.items() if taken.is_old and taken.tensor == name}
 
     def program(self) -> ranges.Bound | None:
-        """The step; None where a reduction begins anew."""
+        """The step; None if a reduction restarts."""
         bound, known = self.kinds.bound, self.kinds.known
         statements: list[ir.Statement] = []
         for statement in bound.function.statements:
@@ -241,7 +245,7 @@ class _Shifts:
             if self.name in kinds and isinstance(statement, ir.Accumulate):
                 if statement.restart or not before:
                     return None
-                # What it adds shifts, what it joins does not.
+                # Addition shifts, joining does not.
                 value = statement.value if statement.reducer is Reducer.SUM else self.nothing(statement.value)
                 statement = replace(statement, value=value)
             elif self.name in kinds or before:
@@ -254,7 +258,7 @@ class _Shifts:
         return ir.Const(self.reducer.empty(value.dtype), value.dtype)
 
     def shift(self, expr: ir.Expr, statement: ir.Define | ir.Accumulate) -> ir.Expr:
-        """By what an expression shifts the old value: of one without it, what joins nothing."""
+        """The shift of the old value in an expression; neutral if the old value does not occur."""
 
         def of(expr: ir.Expr) -> ir.Expr:
             if self.name not in self.kinds.kinds(expr, statement):

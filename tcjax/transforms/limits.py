@@ -1,7 +1,7 @@
-"""Guards that say how far an index of a reduction runs: ``sum[k where k < 4](e)`` is ``sum[k in 0:4](e)``.
+"""Turns guards into ranges of reduction indices: ``sum[k where k < 4](e)`` becomes ``sum[k in 0:4](e)``.
 
-Where the range moves and its length does not, the index counts from its start:
-``sum[h where 2*y <= h, h < 2*y + 2](A(h))`` is ``sum[t in 0:2](A(2*y + t))``.
+If the range moves but its length is fixed, the index is counted from its start:
+``sum[h where 2*y <= h, h < 2*y + 2](A(h))`` becomes ``sum[t in 0:2](A(2*y + t))``.
 """
 
 from collections import Counter
@@ -18,14 +18,14 @@ from .substitution import substitute_expr
 
 
 def limited(step: Step) -> Step:
-    """The step without guards that are ranges. A place is counted from the start of its range, which stays."""
+    """The step without guards that are ranges. Positions are counted from the start of their range, which is kept."""
     limiter = _Limiter(dict(step.box))
     statement = index_by_index(step.statement, limiter.cut)
     return step if limiter.box == step.box else replace(step, statement=statement, box=limiter.box)
 
 
 class Change(Protocol):
-    """What becomes of the guard and the body of a reduction over `indices`, for one `index` of them."""
+    """A rewrite of the guard and the body of a reduction over `indices`, for one `index` of them."""
 
     def __call__(
         self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
@@ -33,9 +33,9 @@ class Change(Protocol):
 
 
 def index_by_index(statement: Formula, change: Change) -> Formula:
-    """The statement after `change` of each index under a guard that one reduction alone runs over.
+    """The statement after `change` for each index of a guard that belongs to a single reduction.
 
-    The place of an extremum, and of a value in order, is counted as it is written: those reductions stay.
+    Positions of extrema and of order statistics are counted as written: those reductions are kept.
     """
     alone = _bound_once(statement)
 
@@ -62,7 +62,7 @@ def index_by_index(statement: Formula, change: Change) -> Formula:
 
 
 def _bound_once(statement: Formula) -> frozenset[IndexVar]:
-    """The indices that one reduction alone runs over: the range of no other changes with theirs."""
+    """The indices of a single reduction whose ranges no other range depends on."""
     bound = Counter(statement.reduction if isinstance(statement, ir.Accumulate) else ())
     for part in (statement.value, statement.domain.guard):
         for node in ir.walk(part) if part is not None else ():
@@ -74,19 +74,19 @@ def _bound_once(statement: Formula) -> frozenset[IndexVar]:
 
 @dataclass(slots=True)
 class _Limiter:
-    """One statement while ranges become shorter."""
+    """One statement while its ranges are shortened."""
 
     box: dict[IndexVar, tuple[int, int]]
 
     def cut(
         self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
     ) -> tuple[ir.Expr | None, ir.Expr]:
-        """What is left of a guard, and what is reduced where it holds."""
+        """The rest of a guard, and the body where it holds."""
         left = self.shortened(index, guard)
         return (None, body) if left is None else self.moved(index, left, body)
 
     def shortened(self, index: IndexVar, guard: ir.Expr) -> ir.Expr | None:
-        """The guard without what says between which numbers the index is, which its range says now."""
+        """The guard without bounds of the index by numbers, which move to its range."""
         rest: list[ir.Expr] = []
         for part in ir.conjuncts(guard):
             ends = bounds_of(part, index)
@@ -101,7 +101,7 @@ class _Limiter:
         return ir.conjunction(rest)
 
     def moved(self, index: IndexVar, guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
-        """The guard and the body with an index that counts from the start of a range that moves."""
+        """The guard and the body with an index counted from the start of a moving range."""
         parts = ir.conjuncts(guard)
         ends = [(part, found) for part in parts if (found := bounds_of(part, index)) is not None]
         for begin, (low, _) in ends:
@@ -127,7 +127,7 @@ class _Limiter:
 
 
 def inside(value: Affine, lo: int, hi: int, known: Known) -> Iterator[ir.Expr]:
-    """That an index is what others say, which it is only where they say a value of its range."""
+    """The conditions that an index, given by other indices, is within its range."""
     ends = known.bounds(value)
     if ends is None or ends[0] < lo:
         yield ir.Binary(">=", ir.integer(value), ir.Const(lo, "int32"), "bool")
@@ -136,7 +136,7 @@ def inside(value: Affine, lo: int, hi: int, known: Known) -> Iterator[ir.Expr]:
 
 
 def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
-    """The least value of an index where a comparison holds, and what it stays below; None where it says neither."""
+    """The least value of an index where a comparison holds, and its exclusive upper bound; None if it gives neither."""
     if not isinstance(condition, ir.Binary) or condition.left.dtype != "int32" or condition.right.dtype != "int32":
         return None
     if condition.operator == "==":
@@ -150,7 +150,7 @@ def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affin
 
 
 def _slack_ends(slack: Affine, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
-    """Between which values the index is where an affine expression is not negative."""
+    """The bounds of the index where an affine expression is non-negative."""
     weight = slack.weight(index).constant
     if not weight:
         return None
@@ -178,7 +178,7 @@ def _equal_ends(difference: Affine, index: IndexVar) -> tuple[Affine | None, Aff
 
 
 def _floor_ends(condition: ir.Binary, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
-    """Of ``h / 2 == y``: from ``2*y`` to ``2*y + 2``."""
+    """The bounds from ``h / 2 == y``: ``2*y`` to ``2*y + 2``."""
     for own, other in ((condition.left, condition.right), (condition.right, condition.left)):
         match own:
             case ir.Binary("//", ir.Index(variable), ir.Const(int() as by)) if variable == index and by > 0:

@@ -1,4 +1,4 @@
-"""The exponential of what minus infinity is added to is zero, where that is finite."""
+"""An exponential with minus infinity added to a finite exponent is zero."""
 
 from dataclasses import replace
 
@@ -9,9 +9,10 @@ from .truths import Guarded
 
 
 def without_lows(statement: Formula) -> Guarded | None:
-    """The statement with zero in the place of such exponentials, beside what has to be finite; None without any.
+    """The statement with zero in place of such exponentials, and the values that must be finite; None if there are
+    none.
 
-    What is infinite or NaN may make NaN of them.
+    Infinity or NaN in the others could make it NaN.
     """
     finite: list[ir.Expr] = []
 

@@ -1,4 +1,4 @@
-"""How large values can be, of no more than how large the elements are that they are computed of."""
+"""Bounds on the magnitude of values, computed from the magnitudes of their elements."""
 
 from dataclasses import replace
 
@@ -10,11 +10,11 @@ _TYPES = ("float32", "float64")
 
 
 def magnitude(expr: ir.Expr, around: frozenset[IndexVar] = frozenset()) -> ir.Expr | None:
-    """A number that no value of the expression exceeds but by rounding, NaN if one is NaN; None if none is known.
+    """A bound that no value of the expression exceeds except by rounding, NaN if one is NaN; None if none is known.
 
-    It depends on no other indices than those in `around`: ``sum[d](Q(q,d) * K(k,d))`` is at most
-    ``sum[d](sum[q](|Q(q,d)|) * sum[k](|K(k,d)|))``, which takes a pass over `Q` and `K`. The largest of an array would
-    be nearer, but XLA's loses NaN.
+    It depends only on the indices in `around`: ``sum[d](Q(q,d) * K(k,d))`` is at most
+    ``sum[d](sum[q](|Q(q,d)|) * sum[k](|K(k,d)|))``, which takes a pass over `Q` and `K`. The maximum of an array would
+    be tighter, but XLA's loses NaN.
     """
     if expr.dtype not in _TYPES:
         return None

@@ -1,4 +1,4 @@
-"""Means as sums: ``mean[k](e)`` is ``sum[k](e) / K``, and what holds of sums holds of it."""
+"""Means as sums: ``mean[k](e)`` is ``sum[k](e) / K``, so that rules for sums apply."""
 
 from dataclasses import replace
 from math import nan, prod
@@ -10,12 +10,12 @@ from ..symbolic import Box
 from .definitions import Formula, constant, is_one_to_one
 from .flattening import merged
 
-# One object: it is equal to itself as a part of an expression.
+# A single object, so that it equals itself as part of an expression.
 _NAN: Final = nan
 
 
 def without_means(statement: Formula, box: Box) -> Formula:
-    """The statement with sums in the place of means from which no guard leaves points out."""
+    """The statement with sums in place of means whose guard excludes no points."""
     statement = replace(statement, value=_summed(statement.value, box))
     match statement:
         case ir.Accumulate(
@@ -45,10 +45,10 @@ def _summed(expr: ir.Expr, box: Box) -> ir.Expr:
 
 
 def as_quotients_of_sums(statement: Formula) -> Formula | None:
-    """The statement with a sum and a number of points in the place of each mean of points that data choose.
+    """The statement with a sum divided by a count in place of each mean over points chosen by data.
 
-    Both may go to places that the data are: ``mean[n where I(n) == b](x(n))`` is what is sent to `b`, by how often
-    something is. None where there is no such mean.
+    Both can be scattered to positions given by data: ``mean[n where I(n) == b](x(n))`` is the sum sent to `b` divided
+    by the number of terms sent there. None if there is no such mean.
     """
     whole: Formula = statement
     match statement:

@@ -1,9 +1,9 @@
-"""Statements for some of their rows: an index that a condition couples with the row runs over less there.
+"""Statements for some of their rows: an index that a condition couples to the row runs over a shorter range there.
 
-In the rows ``a <= q < b`` of ``m(q) max=! s(q,k) where k <= q`` no `k` from `b` on counts. A value that the condition
-does not leave out, but that does not change with `k` any more, counts as often as there are such `k`: of
-``l(q) +=! p(q,k)``, with ``p(q,k) = k <= q ? exp(s(q,k)) : 0``, all but the first `b` terms are zero, and with another
-number in the place of 0 they are so many times that number. So nothing is left out that is not exact.
+In the rows ``a <= q < b`` of ``m(q) max=! s(q,k) where k <= q``, every `k` from `b` on is masked. A term that the
+condition does not mask, but that no longer depends on `k`, is counted once per `k`: in ``l(q) +=! p(q,k)``, with
+``p(q,k) = k <= q ? exp(s(q,k)) : 0``, all terms after the first `b` are zero; with another constant in place of 0 they
+are that constant times their number. So the result is exact.
 """
 
 import itertools
@@ -33,7 +33,7 @@ def ends_of(
         found = None if index in rest.variables else facts.values(rest)
         if found is None:
             continue
-        # weight * index + rest >= 0 holds nowhere where not even with the greatest rest.
+        # weight * index + rest >= 0 holds nowhere if it fails for the greatest rest.
         if weights[0] > 0:
             yield -(found[1] // weights[0]), hi - 1
         else:
@@ -43,11 +43,10 @@ def ends_of(
 def narrowed(
     step: Step, row: IndexVar, contents: Contents, place: tuple[Shape, Shape], is_new: bool
 ) -> tuple[Step, tuple[Rest, ...]]:
-    """The step with each reduction over what matters in these rows, and what its target holds elsewhere.
+    """The step with each reduction over the part that matters in these rows, and the constant rest of its target.
 
-    The box of the step says which rows; `place` are the shape and the origin of the target for them, and `contents`
-    say what is known of tensors that it reads. Where that is something else than nothing, the step adds what it makes
-    of that.
+    The box of the step gives the rows; `place` are the shape and the origin of the target for them, and `contents` is
+    what is known about tensors that it reads. If a rest is not neutral, the step adds its contribution.
     """
     narrower = _Narrower(row, step, contents)
     try:
@@ -62,11 +61,11 @@ def narrowed(
 
 
 class _Unclear(Exception):
-    """Two different reductions over one index, or a sum that goes on from what was rounded."""
+    """Two different reductions over one index, or a sum that continues from a rounded value."""
 
 
 class _Narrower:
-    """One statement for some rows; `box` becomes smaller, and has new indices for what is added."""
+    """One statement for some rows; `box` shrinks, and gains new indices for added parts."""
 
     def __init__(self, row: IndexVar, step: Step, contents: Contents) -> None:
         self.row = row
@@ -97,7 +96,7 @@ class _Narrower:
         return self.reduction(expr) if isinstance(expr, ir.Reduce) else ir.rebuild(expr, self.expr)
 
     def reduction(self, given: ir.Reduce) -> ir.Expr:
-        """The reduction over what matters, and what the rest adds to it."""
+        """The reduction over the part that matters, and the contribution of the rest."""
         for known, found in self.done:
             if known == given:
                 return found
@@ -112,13 +111,13 @@ class _Narrower:
             for index in node.indices:
                 own = self.cut(node, node.reducer, index)
                 if own is None:
-                    # A derivative of a value that is left out could meet what is infinite.
+                    # The derivative of an omitted value could multiply infinity.
                     near = neutral(node.reducer, node.dtype) or node
                     break
                 added += own
         result = near
         if added and isinstance(node.reducer, Reducer):
-            # The parts are joined in the type in which each of them runs.
+            # Parts are combined in the type in which each of them runs.
             result = _in(near, node.accumulate)
             for joins, part in added:
                 result = ir.Binary(joins, result, part, node.accumulate)
@@ -127,10 +126,11 @@ class _Narrower:
         return result
 
     def cut(self, node: ir.Reduce, reducer: Reducer, index: IndexVar) -> list[tuple[str, ir.Expr]] | None:
-        """Narrows the range of an index of the reduction: what else counts, each with how it is joined.
+        """Narrows the range of an index of the reduction; returns the other contributions, each with how it is
+        combined.
 
-        A mean counts the points of its guard; positions count from the start, which stays.
-        None where nothing counts.
+        A mean counts the points of its guard; positions are counted from the start, which is kept. None if nothing
+        contributes.
         """
         lo, hi = self.box[index]
         parts = [part for part in (node.guard, node.body) if part is not None]
@@ -151,7 +151,7 @@ class _Narrower:
             self.box[index] = (lo, min(lo + 1, hi))
             return None
         if not heavy or reducer.operator is None or node.rank is not None:
-            # Nothing is worth a reduction of its own, or nothing can be.
+            # Nothing is worth a separate reduction, or nothing can be.
             heavy += [segment for segment, _ in light]
             light = []
         if not heavy:
@@ -166,28 +166,29 @@ class _Narrower:
         ]
 
     def is_left_out(self, node: ir.Reduce, index: IndexVar, segment: Span) -> bool:
-        """Whether a maximum, or a sum of exponentials, only has a segment of an index to tell NaN.
+        """Whether a segment of an index matters for a maximum, or a sum of exponentials, only if it contains NaN.
 
-        A maximum that passes a derivative tells of minus infinities too: the first of nothing else gets it.
+        A maximum that passes a derivative also depends on minus infinities: the first one gets it if there is nothing
+        else.
         """
         passes = node.reducer.is_upper_bound and (not node.reducer.is_extremum or node.fixed or self.fixed)
         return passes and node.dtype == node.accumulate and self.values.is_lowest(node.body, {index: segment})
 
     def doubt(self, node: ir.Reduce, segment: Mapping[IndexVar, Span]) -> ir.Reduce:
-        """A sum that is zero where all values of a reduction are minus infinity, and NaN where one is NaN.
+        """A sum that is zero if all values of a reduction are minus infinity, and NaN if one is NaN.
 
-        Not their maximum: XLA's loses NaN. No derivative passes what is NaN, if anything.
+        Not their maximum: XLA's loses NaN. No derivative passes through it.
         """
         body = ir.Call("exp", (self.values.exactly(node.body, segment),), node.dtype)
         return replace(node, reducer=Reducer.SUM, body=body, fixed=True)
 
     def apart(self, index: IndexVar, segment: Span, node: ir.Reduce) -> ir.Expr:
-        """A reduction of other values of one of its indices, over indices of its own."""
+        """A reduction over other values of one of its indices, with fresh indices."""
         renaming = Renaming(self.box, self.box | {index: segment})
         return _in(renaming.renamed(node), node.accumulate)
 
     def segments(self, index: IndexVar, parts: Iterable[ir.Expr]) -> Iterator[tuple[int, int]]:
-        """The range of an index between the values at which a condition, or what is known of a tensor, may change."""
+        """The range of an index, cut at the values where a condition or known contents of a tensor may change."""
         lo, hi = self.box[index]
         facts = Facts.over({own: span for own, span in self.box.items() if span[0] < span[1]})
         cuts = {lo, hi}
@@ -205,7 +206,7 @@ class _Narrower:
         return itertools.pairwise(sorted(cut for cut in cuts if lo <= cut <= hi))
 
     def is_coupled(self, expr: ir.Expr, index: IndexVar) -> bool:
-        """Whether something else than a product or a sum changes both with the row and with the index."""
+        """Whether anything but a product or a sum depends both on the row and on the index."""
         both = {self.row, index}
         if not both <= ir.free_indices(expr):
             return False
@@ -218,7 +219,7 @@ class _Narrower:
                 return True
 
     def rests_of(self, step: Step, shape: Shape, origin: Shape, is_new: bool) -> Iterator[Rest]:
-        """What the target of the step holds where that does not change along a dimension."""
+        """The constant contents of the step's target along a dimension."""
         statement = step.statement
         if not covers(statement, step.box, shape, origin):
             return
@@ -249,7 +250,7 @@ class _Narrower:
                         yield rest
 
     def rest(self, dimension: int, index: IndexVar, segment: Span, base: int, whole: Named) -> Iterator[Rest]:
-        """What a tensor holds in a segment of a dimension, where that does not change along it: a part of `whole`."""
+        """The contents of a tensor in a segment of a dimension along which they are constant: a part of `whole`."""
         places = segment[0] + base, segment[1] + base
         _, found = self.values.within(None, whole.value, {index: segment})
         if index not in ir.free_indices(found):
@@ -261,7 +262,7 @@ class _Narrower:
 
 
 def _choosing(expr: ir.Expr) -> ir.Expr:
-    """The value of an element with a choice for each truth value in its product, as XLA computes it."""
+    """The value of an element with a choice for each bool factor in its product, as XLA computes it."""
     match expr:
         case ir.Binary("*", left, right) if ir.types.is_float(expr.dtype):
             for truth, other in ((left, right), (right, left)):

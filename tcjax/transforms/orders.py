@@ -1,4 +1,4 @@
-"""Temporaries with their dimensions in another order: a name says what is stored, not how it lies in memory."""
+"""Permutes the dimensions of temporaries: a name says what is stored, not its layout in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,24 +10,24 @@ from ..symbolic import Affine
 from .definitions import Formula
 from .inlining import Step
 
-# For each dimension of a tensor as it lies, the number that it has in the text.
+# For each dimension of a tensor in memory, its number in the text.
 Order = tuple[int, ...]
 Orders = Mapping[str, Order]
 Item = TypeVar("Item")
 
 
 def in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
-    """One item for each dimension of a tensor, in another order."""
+    """One item for each dimension of a tensor, permuted."""
     return tuple(items[dimension] for dimension in order)
 
 
 def reordered(step: Step, orders: Orders) -> Step:
-    """The step with the dimensions of tensors in other orders."""
+    """The step with permuted dimensions of tensors."""
     return replace(step, statement=_formula(step.statement, orders))
 
 
 def reordered_bound(bound: Bound, orders: Orders) -> Bound:
-    """The program with the dimensions of its temporaries in other orders; none of them is passed as a whole."""
+    """The program with permuted dimensions of its temporaries, none of which is passed whole."""
     if not orders:
         return bound
     function = bound.function

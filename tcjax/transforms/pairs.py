@@ -1,7 +1,7 @@
-"""A sum of a product with rows or matrices that data choose as one sum after the other, each of fewer factors.
+"""Splits a sum of a product with data-selected rows or matrices into successive sums with fewer factors.
 
 ``O(t,d) +=! x(t,n) * A(I(t),n,r) * B(I(t),r,d)`` is ``T(t,r) +=! x(t,n) * A(I(t),n,r)``, then
-``O(t,d) +=! T(t,r) * B(I(t),r,d)``. As statements of their own both may be computed without storing what is chosen.
+``O(t,d) +=! T(t,r) * B(I(t),r,d)``. As separate statements, both may be computed without storing the selected matrices.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,10 @@ from .separable import Separated, summed_first
 
 
 def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> Separated | None:
-    """The sum over one index first, into a tensor `name` whose axes follow `order`: over that with the fewest points.
+    """The sum over one index first, into a tensor `name` whose axes follow `order`: the index whose sum has the fewest
+    points.
 
-    None where no factor looks anything up, or none is without the index.
+    None if no factor is a lookup, or every factor has the index.
     """
     if total.reducer is not Reducer.SUM or total.fixed or not ir.types.is_float(total.accumulate):
         return None
@@ -36,7 +37,7 @@ def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> 
         own = frozenset((index,))
         inside = [factor for factor in product.factors if depends(factor, own)]
         outside = [factor for factor in product.factors if not depends(factor, own)]
-        # An infinite factor must not meet the zero of a sum without points.
+        # An infinite factor must not multiply the zero of a sum without points.
         guarded = any(depends(guard, own) for guard in ir.conjuncts(total.guard)) or not points(own)
         if len(inside) < 2 or not outside or guarded:
             continue

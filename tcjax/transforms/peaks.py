@@ -1,7 +1,7 @@
-"""Exponentials of values relative to the largest of them, or to the logarithm of the sum of all exponentials.
+"""Exponentials of values relative to their maximum, or to the logarithm of the sum of all exponentials.
 
-In ``exp(x(q,k) - m(q))`` with ``m(q) = max[j] x(q,j)``, ``m(q)`` is NaN where ``x(q,k)`` is: so `x` may be anything
-else there.
+In ``exp(x(q,k) - m(q))`` with ``m(q) = max[j] x(q,j)``, ``m(q)`` is NaN wherever ``x(q,k)`` is: so `x` may be replaced
+by anything there.
 """
 
 from collections import Counter
@@ -21,22 +21,22 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """The exponential of the sum of `terms`, one of the values that `peak` is the largest of, less `peak`."""
+    """The exponential of the sum of `terms`, one of the values over which `peak` is the maximum, minus `peak`."""
 
     terms: tuple[ir.Term, ...]
     peak: ir.Expr
 
 
 def peak_of(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
-    """What the step leaves in its target, if each element of that is the largest of some values."""
+    """The step's definition of its target, if each element is the maximum of some values."""
     found = named(step, shape, origin, is_new)
     return found if found is not None and _is_peak(found.value) else None
 
 
 def relative(expr: ir.Expr, peaks: Mapping[str, Named], box: dict[IndexVar, Span]) -> Relative | None:
-    """The expression as an exponential relative to a peak; `peaks` are the tensors that hold some.
+    """The expression as an exponential relative to a peak; `peaks` are the tensors that hold maxima.
 
-    The ranges of indices that these bind are added to the box.
+    The ranges of the indices that these bind are added to the box.
     """
     if not isinstance(expr, ir.Call) or expr.function != "exp" or expr.dtype not in _TYPES:
         return None
@@ -62,7 +62,7 @@ def points(
     box: Box,
     fits: Callable[[IndexVar, IndexVar], bool],
 ) -> Iterator[dict[IndexVar, IndexVar]]:
-    """What to put in the place of these indices, each where it `fits`, so that the body is the sum of these terms."""
+    """Substitutions for these indices, each where it `fits`, that make the body the sum of these terms."""
     given = tuple(value)
     free = sorted(frozenset[IndexVar]().union(*(ir.free_indices(term) for _, term in given)), key=str)
     wanted = _counted(given, box)
@@ -79,14 +79,14 @@ def _counted(found: Iterable[ir.Term], box: Box) -> Mapping[ir.Term, int]:
 
 
 def _is_peak(expr: ir.Expr) -> bool:
-    """Whether the value is the largest of others in their own type, no point left out."""
+    """Whether the value is the maximum of others in their own type, without excluded points."""
     if not isinstance(expr, ir.Reduce) or not expr.reducer.is_upper_bound or expr.guard is not None:
         return False
     return expr.dtype == expr.accumulate == expr.body.dtype
 
 
 def _reduction(term: ir.Expr, peaks: Mapping[str, Named], box: dict[IndexVar, Span]) -> ir.Reduce | None:
-    """What a term reduces where it is a peak."""
+    """The reduction of a term, if it is a peak."""
     if isinstance(term, ir.Access) and term.tensor.name in peaks:
         if any(subscript.is_data for subscript in term.indices):
             return None

@@ -1,4 +1,4 @@
-"""Choices by the index of a sum: ``sum[k](k < K ? a : b)`` is ``sum[k in 0:K](a) + sum[k in K:N](b)``."""
+"""Splits sums at conditions on the index: ``sum[k](k < K ? a : b)`` is ``sum[k in 0:K](a) + sum[k in K:N](b)``."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,9 +18,9 @@ MOST_PIECES: Final = 4
 
 
 def in_pieces(step: Step) -> Step | None:
-    """The step with a reduction for each part of a range on which a condition of its index alone has one outcome.
+    """The step with a reduction for each part of a range on which a condition on its index alone is constant.
 
-    None where there is no such condition, or too many of them.
+    None if there is no such condition, or too many.
     """
     box = dict(step.box)
     statement = step.statement
@@ -57,7 +57,7 @@ def _apart(expr: ir.Expr, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
 
 
 def _pieces(total: ir.Reduce, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
-    """The reduction as two where a condition cuts its range, and these likewise."""
+    """The reduction as two if a condition cuts its range, recursively."""
     found = next(_cuts(total, box), None)
     operator = total.reducer.operator
     if found is None or operator is None:
@@ -77,7 +77,7 @@ def _pieces(total: ir.Reduce, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
 
 
 def _cuts(total: ir.Reduce, box: dict[IndexVar, tuple[int, int]]) -> Iterator[tuple[IndexVar, int]]:
-    """The indices whose range a condition of a choice cuts, and where."""
+    """The indices whose range a choice's condition cuts, and the position of the cut."""
     for node in ir.walk(total.body):
         if not isinstance(node, ir.Select):
             continue

@@ -1,4 +1,4 @@
-"""Conditions that hold wherever data find a place: ``O(I(n)) +=! X(n) where I(n) >= 0`` drops all others anyway."""
+"""Drops conditions implied by a valid target: ``O(I(n)) +=! X(n) where I(n) >= 0`` drops all other writes anyway."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from .. import ir
 from ..symbolic import Affine
 from .definitions import Formula, constant
 
-# What each comparison says of the least and the greatest difference of its sides where it always holds.
+# The bounds of the difference of its sides that make each comparison always hold.
 _ALWAYS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "<": lambda lo, hi: hi < 0,
     "<=": lambda lo, hi: hi <= 0,
@@ -19,9 +19,9 @@ _ALWAYS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 
 def placed(statement: Formula, shape: tuple[int, ...], origin: tuple[int | Affine, ...]) -> Formula:
-    """The statement without the comparisons that are true of every place in a target of this shape and first element.
+    """The statement without comparisons that hold for every element of a target of this shape and first element.
 
-    What data send anywhere else is dropped, whether the comparison holds or not.
+    Values sent anywhere else are dropped, whether the comparison holds or not.
     """
     places = [
         _Place(subscript, first, first + extent - 1)
@@ -56,14 +56,14 @@ def placed(statement: Formula, shape: tuple[int, ...], origin: tuple[int | Affin
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A subscript that data decide, and the elements that there are for it: `lo` to `hi`."""
+    """A data-dependent subscript, and its valid elements: `lo` to `hi`."""
 
     subscript: Affine
     lo: int
     hi: int
 
     def difference(self, left: Affine, right: Affine) -> tuple[int, int] | None:
-        """The ends of ``left - right`` at these elements, where each side is the subscript but for a number."""
+        """The ends of ``left - right`` for these elements, if each side is the subscript plus a number."""
         first, second = self.side(left), self.side(right)
         if first is None or second is None:
             return None
@@ -72,7 +72,7 @@ class _Place:
         return min(ends), max(ends)
 
     def side(self, side: Affine) -> tuple[int, int] | None:
-        """How often the subscript is in one side of a comparison, and what is left."""
+        """The coefficient of the subscript in one side of a comparison, and the rest."""
         for by in (0, 1, -1):
             rest = (side - self.subscript.scale(by)).constant
             if rest is not None:

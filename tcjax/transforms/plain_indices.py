@@ -1,4 +1,4 @@
-"""The indices of a statement in one form: they run upwards, over whole ranges that no guard cuts."""
+"""Normalises the indices of a statement: they run upwards, over whole ranges without guards."""
 
 from dataclasses import replace
 
@@ -12,12 +12,14 @@ from .units import without_units
 
 
 def plain_indices(step: Step) -> Step:
-    """The step with reductions over whole ranges, whichever way round, and in whichever parts, they were written."""
+    """The step with reductions over whole ranges, whatever direction or parts they were written in."""
     return without_units(joined(_parted(limited(from_start(upwards(step))))))
 
 
 def _parted(step: Step) -> Step:
-    """The step with two indices for one that is reduced and divided: those of the left side have a place each."""
+    """The step with two indices for a reduced one that is divided, as in a pixel shuffle; those of the left side are
+    kept.
+    """
     statement = step.statement
     left = frozenset().union(*(subscript.variables for subscript in statement.indices))
     split, box = split_floors(statement, step.box, left.union(ordered(statement)))

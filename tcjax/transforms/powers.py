@@ -1,6 +1,6 @@
-"""Powers in one spelling: ``pow(x, 2)`` and ``|x| * |x|`` are ``x * x``, a quotient by an exponential is a product.
+"""Normalises powers: ``pow(x, 2)`` and ``|x| * |x|`` become ``x * x``, a quotient by an exponential a product.
 
-``exp2(x * log2(e))`` is ``exp(x)``, and ``log2(x) * log(2)`` is ``log(x)``.
+Likewise ``exp2(x * log2(e))`` becomes ``exp(x)``, and ``log2(x) * log(2)`` becomes ``log(x)``.
 """
 
 import math
@@ -11,18 +11,19 @@ from typing import Final
 
 from .. import ir
 
-# Natural logarithms of the bases of exponentials and logarithms, and how far from one a constant rounded to a type is.
+# Natural logarithms of the bases, and the tolerance for a constant rounded to a type.
 _EXPONENTIALS: Final = {"exp2": math.log(2), "exp10": math.log(10)}
 _LOGARITHMS: Final = {"log2": math.log(2), "log10": math.log(10)}
 _ROUNDING: Final = {"float32": 2.0**-23, "float64": 2.0**-52}
-# A base of more nodes than this is not written twice.
+# A base with more nodes than this is not duplicated.
 MOST_NODES = 40
 
 
 def without_powers(expr: ir.Expr) -> ir.Expr:
-    """The expression with squares, cubes and reciprocals of floats as products and quotients, squares without signs.
+    """The expression with squares, cubes and reciprocals of floats as products and quotients, and without signs in
+    squares.
 
-    ``x / exp(u)`` becomes ``x * exp(-u)``: its derivative needs no quotient, and the same exponential as the value.
+    ``x / exp(u)`` becomes ``x * exp(-u)``: its derivative needs no quotient and reuses the exponential.
     """
     expr = _natural(ir.rebuild(expr, without_powers))
     match expr:
@@ -45,7 +46,7 @@ def without_powers(expr: ir.Expr) -> ir.Expr:
 
 
 def _without_signs(product: ir.Binary) -> ir.Binary:
-    """A product of floats in which ``|x|`` that occurs twice is `x`: the signs cancel, and so does their derivative."""
+    """A product of floats with a repeated ``|x|`` replaced by `x`: the signs cancel, and so do their derivatives."""
     if not ir.types.is_float(product.dtype):
         return product
     counts = Counter(factor for factor in ir.factors(product) if _is_magnitude(factor))
@@ -60,7 +61,7 @@ def _is_magnitude(expr: ir.Expr) -> bool:
 
 
 def _replaced(expr: ir.Expr, magnitudes: Collection[ir.Expr]) -> ir.Expr:
-    """The product with what is between the bars in the place of some of its factors."""
+    """The product with the arguments of absolute values in place of some of its factors."""
     match expr:
         case ir.Binary("*", left, right) if magnitudes:
             return replace(expr, left=_replaced(left, magnitudes), right=_replaced(right, magnitudes))
@@ -71,7 +72,7 @@ def _replaced(expr: ir.Expr, magnitudes: Collection[ir.Expr]) -> ir.Expr:
 
 
 def _natural(expr: ir.Expr) -> ir.Expr:
-    """An exponential or a logarithm of another base as the natural one, where it is scaled to that."""
+    """An exponential or a logarithm of another base as the natural one, if it is scaled accordingly."""
     match expr:
         case ir.Call(function, (ir.Binary("*" | "/") as exponent,)) if function in _EXPONENTIALS:
             rest = _without(exponent, _EXPONENTIALS[function])
@@ -86,7 +87,7 @@ def _natural(expr: ir.Expr) -> ir.Expr:
 
 
 def _without(product: ir.Binary, scale: float) -> ir.Expr | None:
-    """What is multiplied by one over the scale, or divided by the scale; None where nothing is."""
+    """The other factors of a product with one over the scale, or of a quotient by it; None if there is no scale."""
     divides = product.operator == "/"
     pairs = [(product.left, product.right)] + ([] if divides else [(product.right, product.left)])
     for rest, constant in pairs:

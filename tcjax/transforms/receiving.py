@@ -1,4 +1,4 @@
-"""Left sides that turn back at an end of a dimension, as what each element receives.
+"""Left sides that fold back at an end of a dimension, as what each element receives.
 
 ``O(clamp(i - 1)) +=! A(i)`` is ``O(p) = (p < N - 1 ? A(p + 1) : 0) + (p == 0 ? A(0) : 0)``.
 """
@@ -15,7 +15,7 @@ from .subscripts import Known
 from .substitution import substitute
 from .turns import turn
 
-# More parts of a line are left to a scatter, and more points that meet in one element.
+# More pieces of a line, or more points that meet in one element, are left to a scatter.
 MOST_RUNS: Final = 5
 MOST_TERMS: Final = 16
 
@@ -23,9 +23,10 @@ MOST_TERMS: Final = 16
 def receive(
     statement: ir.Define | ir.Accumulate, box: Box, shape: Sequence[int], origin: Sequence[int], *, filled: bool
 ) -> tuple[ir.Define | ir.Accumulate, Box]:
-    """The statement over the elements that it writes, where a left side is a few straight lines; and their ranges.
+    """The statement over the elements that it writes, if a left side consists of a few straight lines; and their
+    ranges.
 
-    Sizes must be numbers, and given ranges guards. `filled` says that elements which it does not name are zero anyway.
+    Sizes must be numbers, and given ranges guards. `filled` says that elements it does not name are zero anyway.
     """
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not ir.Reducer.SUM:
         return statement, box
@@ -46,7 +47,7 @@ def receive(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A sum of indices that are on this left side alone, and the elements that it names from `lo` on.
+    """A sum of indices that occur only on this left side, and the elements it names from `lo` on.
 
     It is solved for `index`, whose weight is `sign`.
     """
@@ -121,7 +122,7 @@ def _received(
 
 
 def _positions(line: _Line, place: IndexVar, ends: tuple[int, int]) -> Iterator[tuple[list[ir.Expr], Affine]]:
-    """Where the line comes by a place: what must hold for the place, and where on the line that is."""
+    """The points where the line names an element: the conditions on the element, and the position on the line."""
     at = line.lo
     for run in line.runs:
         yield from _of_run(run, at, place, ends)
@@ -140,7 +141,7 @@ def _of_run(run: Run, at: int, place: IndexVar, ends: tuple[int, int]) -> Iterat
 
 
 def _within(value: Affine, ends: tuple[int, int], known: tuple[int, int] | None = None) -> list[ir.Expr]:
-    """That a value is in a range, without what is known of it."""
+    """The conditions that a value is in a range, except known ones."""
     lo, hi = ends
     low, high = ir.within(ir.integer(value), ir.Const(lo, "int32"), ir.Const(hi, "int32"))
     return [*([low] if known is None or lo > known[0] else []), *([high] if known is None or hi < known[1] else [])]

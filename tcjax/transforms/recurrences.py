@@ -1,7 +1,7 @@
-"""A program with loops as runs of statements, and a loop as the program of one step.
+"""Splits a program with loops into runs of statements, and a loop into the program of one step.
 
-In a step the loop's index has one value. What is read at distances from it that do not change comes as a part of the
-tensor, a row that an earlier step wrote as that row; elsewhere the value of the index is data.
+In a step the loop's index has a single value. A read at fixed distances from it becomes a parameter with that part of
+the tensor; a row written by an earlier step becomes that row; elsewhere the value of the index is data.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,16 +22,16 @@ from .substitution import reading, substitute_expr
 
 Comprehension = ir.Define | ir.Accumulate
 
-# So many rows of earlier steps are handed on because of one index of a reduction; more are read in the whole tensor.
+# The maximum number of earlier rows passed on for one reduction index; with more, the whole tensor is read.
 MOST_LAGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of a program's statements: as a program, with the loop that they all are in, if there is one.
+    """A run of a program's statements, as a program, with its loop if there is one.
 
-    `arguments` are the tensors that it needs, in the order of the parameters where there is no loop; `results` those
-    that are needed behind it.
+    `arguments` are the tensors that it needs, in the order of the parameters if there is no loop; `results` are those
+    needed afterwards.
     """
 
     bound: ranges.Bound
@@ -41,7 +41,7 @@ class Segment:
 
 
 def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
-    """The loops of a program that are in no other one, and what is between them."""
+    """The outermost loops of a program, and the runs between them."""
     function = bound.function
     outer = [loop for loop in function.loops if len(function.around(loop.first)) == 1 or _is_outermost(loop, function)]
     ends = sorted({0, len(function.statements), *(end for loop in outer for end in (loop.first, loop.last))})
@@ -60,7 +60,7 @@ def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
 
 
 def loop_segment(bound: ranges.Bound, loop: ir.Loop, defined: Collection[str]) -> Segment:
-    """A loop that is in no other one, where the tensors of these names are `defined` before it."""
+    """An outermost loop, with the tensors of these names `defined` before it."""
     run = bound.function.statements[loop.first : loop.last]
     needed = {t.name: t for tensors in (ir.tensors_read, ir.targets) for statement in run for t in tensors(statement)}
     arguments = tuple(tensor for name, tensor in needed.items() if name in defined)
@@ -68,7 +68,7 @@ def loop_segment(bound: ranges.Bound, loop: ir.Loop, defined: Collection[str]) -
 
 
 def _results(function: ir.Function, first: int, last: int) -> tuple[ir.Tensor, ...]:
-    """What a run of statements writes that is needed behind it."""
+    """The tensors written by a run of statements and needed afterwards."""
     written = {t.name: t for statement in function.statements[first:last] for t in ir.targets(statement)}
     behind = {name for statement in function.statements[last:] for name in _needed(statement)}
     behind |= {tensor.name for tensor in function.returns}
@@ -76,9 +76,9 @@ def _results(function: ir.Function, first: int, last: int) -> tuple[ir.Tensor, .
 
 
 def as_program(segment: Segment) -> ir.Function | None:
-    """A loop as a program with numbers for sizes, of the tensors in the order of its arguments; None where it is none.
+    """A loop as a program with numbers for sizes, whose parameters are its arguments in order; None if it is not one.
 
-    What it goes on writing is a parameter of another name.
+    A tensor that it updates is a parameter with another name.
     """
     bound, loop = segment.bound, segment.loop
     assert loop is not None
@@ -116,7 +116,7 @@ def as_program(segment: Segment) -> ir.Function | None:
 
 
 def _told(statement: Comprehension, box: Box) -> Comprehension:
-    """The statement with the ranges that its indices have; what moves with others stays as it is."""
+    """The statement with explicit ranges for its indices; ranges that depend on other indices are kept."""
 
     def expr(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, expr)
@@ -146,14 +146,14 @@ def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:
 
 
 def _needed(statement: ir.Statement) -> list[str]:
-    """The tensors whose elements a statement reads, or leaves as they are."""
+    """The tensors whose elements a statement reads or keeps."""
     return [tensor.name for tensor in (*ir.tensors_read(statement), *ir.targets(statement))]
 
 
 def _plain(
     bound: ranges.Bound, first: int, last: int, results: tuple[ir.Tensor, ...], defined: Iterable[str]
 ) -> Segment:
-    """A run without loops: what is in a tensor that it goes on writing is copied first."""
+    """A run without loops: a tensor that it updates is copied first."""
     function = bound.function
     run, boxes = list(function.statements[first:last]), list(bound.boxes[first:last])
     written = {t.name: t for statement in run for t in ir.targets(statement)}
@@ -183,7 +183,7 @@ def _plain(
 
 
 def written_rows(bound: ranges.Bound, name: str, dimension: int) -> tuple[int, int] | None:
-    """The rows of a tensor along a dimension that the statements of a run write; None where data say which."""
+    """The rows of a tensor along a dimension that the statements of a run write; None if they depend on data."""
     found: list[tuple[int, int]] = []
     for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
         if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name == name:
@@ -198,7 +198,7 @@ def written_rows(bound: ranges.Bound, name: str, dimension: int) -> tuple[int, i
 
 
 def with_rows(segment: Segment, name: str, dimension: int, rows: tuple[int, int]) -> Segment:
-    """The segment with no other rows of a tensor that it writes."""
+    """The segment with only these rows of a tensor that it writes."""
 
     def put(given: tuple[int, ...], value: int) -> tuple[int, ...]:
         return (*given[:dimension], value, *given[dimension + 1 :])
@@ -212,7 +212,7 @@ def with_rows(segment: Segment, name: str, dimension: int, rows: tuple[int, int]
 def copied(
     new: ir.Tensor, old: ir.Tensor, shape: Sequence[int], origin: Sequence[int]
 ) -> tuple[ir.Define, dict[IndexVar, tuple[int, int]]]:
-    """``new(i, j) = old(i, j)`` at every element, and the ranges of the indices."""
+    """``new(i, j) = old(i, j)`` for every element, and the ranges of the indices."""
     indices = [IndexVar(f"c{dimension}~") for dimension in range(len(shape))]
     subscripts = tuple(map(Affine.of, indices))
     box = {index: (low, low + extent) for index, low, extent in zip(indices, origin, shape, strict=True)}
@@ -220,7 +220,7 @@ def copied(
 
 
 def written_out(reducer: Reducer, terms: Sequence[ir.Expr], dtype: str) -> ir.Expr:
-    """The reduction of these terms, two by two."""
+    """The reduction of these terms, as a balanced tree."""
 
     def joined(a: ir.Expr, b: ir.Expr) -> ir.Expr:
         if reducer.operator is not None:
@@ -238,8 +238,8 @@ def written_out(reducer: Reducer, terms: Sequence[ir.Expr], dtype: str) -> ir.Ex
 class Taken:
     """A parameter of a step: a part of `tensor`, or (`kind`) a row of an earlier step, a state, the index's value.
 
-    Of a part `begins` and `counts` say where it is for each dimension, of a row `lag` how many steps ago it was
-    written, 0 for what is there before the step.
+    For a part, `begins` and `counts` give its range along each dimension; for a row, `lag` is the number of steps since
+    it was written, 0 for values from before the step.
     """
 
     kind: str
@@ -250,7 +250,7 @@ class Taken:
 
     @property
     def is_old(self) -> bool:
-        """Whether it is what an earlier step left."""
+        """Whether it comes from an earlier step."""
         return self.kind == "state" or (self.kind == "row" and self.lag > 0)
 
 
@@ -267,7 +267,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class OneStep:
-    """A step of a loop as a program: its parameters are what `taken` says, its results the `rows` in order.
+    """A step of a loop as a program: its parameters are given by `taken`, its results are the `rows` in order.
 
     `ends` are those of the range of the loop's index. It may be `count` steps of the program as one.
     """
@@ -308,14 +308,16 @@ class _Stepper:
         self.rows = {tensor.name: self.row(tensor) for tensor in written}
 
     def plain(self, number: int) -> Comprehension:
-        """A statement with numbers for sizes, and guards for ranges that move."""
+        """A statement with numbers for sizes, and guards for ranges with varying ends."""
         statement = self.bound.function.statements[number]
         assert isinstance(statement, (ir.Define, ir.Accumulate)), "elaboration lets no calls into loops"
         plain = guard_ranges(specialize(statement, self.bound.sizes))
         return replace(plain, value=self.spread(plain.value, self.bound.boxes[number]))
 
     def spread(self, expr: ir.Expr, box: Box) -> ir.Expr:
-        """The expression with a term for each value of indices of a reduction that say which step's row is read."""
+        """The expression with reductions over lags (indices that select the earlier step to read) written out term by
+        term.
+        """
         expr = ir.rebuild(expr, lambda part: self.spread(part, box))
         if not isinstance(expr, ir.Reduce) or not isinstance(expr.reducer, Reducer) or expr.accumulate != expr.dtype:
             return expr
@@ -340,9 +342,9 @@ class _Stepper:
         return written_out(reducer, terms, dtype)
 
     def is_lag(self, index: IndexVar, body: ir.Expr) -> bool:
-        """Whether the distance from a loop's index to what is read of a tensor that it writes is in another index.
+        """Whether an index is part of the distance between a loop's index and a read of a tensor that the loop writes.
 
-        That of this loop, or of one inside: its steps are given what is known of this one.
+        This loop or an inner one: an inner loop's steps get the facts about this one.
         """
         accesses = (node for node in ir.walk(body) if isinstance(node, ir.Access) and node.tensor.name in self.written)
         own = {o.index for o in self.bound.function.loops if self.loop.first <= o.first and o.last <= self.loop.last}
@@ -380,7 +382,7 @@ class _Stepper:
         return (subscript - self.index).constant
 
     def lag(self, access: ir.Access, dimension: int, offset: int) -> int | None:
-        """How many steps before a row was written that is read; None where that is not so."""
+        """The number of steps since the row being read was written; None if it is not fixed."""
         if any(self.moves(index) for d, index in enumerate(access.indices) if d != dimension):
             return None
         own = self.offset(access.indices[dimension])
@@ -438,7 +440,7 @@ class _Stepper:
         return OneStep(bound, self.taken, tuple(kept), self.loop, self.bound.boxes[self.loop.first][self.index])
 
     def place(self, row: Row) -> ir.Tensor:
-        """The tensor of a step: a row of the loop's, or all of it."""
+        """The tensor of a step: a row of the loop's tensor, or all of it."""
         name, dimension = row.tensor.name, row.dimension
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
         if dimension is not None:
@@ -448,13 +450,13 @@ class _Stepper:
         return ir.Tensor(name, row.tensor.dtype, tuple(map(Size.of, shape)), span=row.tensor.span)
 
     def is_kept(self, row: Row) -> bool:
-        """Whether a later step, or what is behind the loop, needs what a step leaves."""
+        """Whether a later step, or the code after the loop, needs the result of a step."""
         if row.tensor.name in self.results or row.order:
             return True
         return not self.is_filled(row)
 
     def is_filled(self, row: Row) -> bool:
-        """Whether a step begins by writing all that it may write of a tensor, whatever was there."""
+        """Whether a step first writes every element of a tensor that it may write, ignoring old values."""
         name = row.tensor.name
         for number, statement in zip(self.numbers, self.run, strict=True):
             reads = (access for access in ir.accesses_of(statement) if access.tensor.name == name)
@@ -465,11 +467,11 @@ class _Stepper:
         return False
 
     def is_alone(self, number: int) -> bool:
-        """Whether no loop of those inside of this one is around a statement."""
+        """Whether a statement is in none of the inner loops."""
         return self.bound.function.around(number)[-1] is self.loop
 
     def fills(self, statement: Comprehension, row: Row, box: Box) -> bool:
-        """Whether a statement writes all of a row, or of what is no row."""
+        """Whether a statement writes a whole row, or a whole tensor if it has no rows."""
         if isinstance(statement, ir.Define) and statement.domain.guard is not None:
             return False
         if isinstance(statement, ir.Accumulate) and not statement.restart:
@@ -480,7 +482,7 @@ class _Stepper:
             if dimension == row.dimension:
                 continue
             index = subscript.bare
-            # The loop's own index has one value in a step.
+            # The loop's own index has a single value in a step.
             if index in (None, self.index) or index in seen or box[index] != (origin, origin + extent):
                 return False
             seen.add(index)
@@ -490,7 +492,7 @@ class _Stepper:
         assert isinstance(given, (ir.Define, ir.Accumulate))
         row = self.rows[statement.target.name]
         if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None:
-            # Where data name the elements of a step, a reduction would begin with the identity in all of the tensor.
+            # If data names the elements of a step, a reduction would reset the whole tensor to the identity.
             statement = as_define(statement, False) if any(map(self.moves, statement.indices)) else statement
         left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
         guard = statement.domain.guard
@@ -517,7 +519,7 @@ class _Stepper:
                 return ir.rebuild(expr, self.expr)
 
     def affine(self, affine: Affine) -> Affine:
-        """The subscript with data for the loop's index, and in data that it has."""
+        """The subscript with data in place of the loop's index, including in inner data."""
         return affine.rewrite(self.atom)
 
     def atom(self, atom: Atom) -> "Affine | Atom | ir.Data":
@@ -546,7 +548,7 @@ class _Stepper:
         return replace(access, tensor=tensor, indices=rest)
 
     def window(self, access: ir.Access) -> ir.Expr:
-        """A read of what no step writes: of the part that moves with the index, or of all of it."""
+        """A read of a tensor that no step writes: of the part that moves with the index, or of all of it."""
         name = access.tensor.name
         begins: list[tuple[int, int]] = []
         counts: list[int | None] = []
@@ -581,7 +583,7 @@ class _Stepper:
         return replace(access, tensor=tensor, indices=tuple(subscripts))
 
     def parameter(self, taken: Taken, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
-        """The tensor that a step gets for something."""
+        """The parameter of a step for this tensor or part."""
         if taken not in self.names:
             name = f"{taken.tensor}~{self.index}{len(self.names)}" if taken.kind != "value" else f"{self.index}~"
             name = taken.tensor if taken.kind == "whole" else name

@@ -1,4 +1,4 @@
-"""What tensors hold where a condition leaves them nothing of their own, and what values become of that."""
+"""Constant contents of tensors where a condition leaves nothing else, and the resulting values."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,9 +16,10 @@ LOWEST: Final = -float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a tensor holds where the subscript of a `dimension` is in ``places``: a value that does not depend on it.
+    """The contents of a tensor where the subscript of a `dimension` is in ``places``: a value that does not depend on
+    it.
 
-    It may be NaN too, if it says `exactly` what the tensor holds.
+    It may be NaN too, if it is `exactly` the tensor's value.
     """
 
     dimension: int
@@ -28,19 +29,19 @@ class Rest:
 
 
 Rests = Mapping[str, tuple[Rest, ...]]
-# What is taken of a rest in the place of the tensor, if anything is.
+# Selects the part of a rest that replaces the tensor, if any.
 Chosen = Callable[[Rest], Named | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is known of tensors: their `rests`, and what those are that hold the largest of some values, the `peaks`."""
+    """What is known about tensors: their `rests`, and the `peaks`, which hold the maximum of some values."""
 
     rests: Rests = field(default_factory=dict[str, tuple[Rest, ...]])
     peaks: Mapping[str, Named] = field(default_factory=dict[str, Named])
 
     def after(self, step: Step, rests: Iterable[Rest], peak: Named | None) -> "Contents":
-        """What is known after a statement, which leaves these rests, and perhaps a peak, in its target."""
+        """The knowledge after a statement that leaves these rests, and perhaps a peak, in its target."""
         name = step.statement.target.name
 
         def stays(value: Named | None) -> bool:
@@ -58,7 +59,7 @@ class Contents:
 
 
 class Values:
-    """What expressions are where indices have some values; `box` has the ranges of all."""
+    """The values of expressions where indices have certain values; `box` has the ranges of all."""
 
     def __init__(self, box: dict[IndexVar, Span], contents: Contents) -> None:
         self.box = box
@@ -67,14 +68,14 @@ class Values:
     def within(
         self, guard: ir.Expr | None, value: ir.Expr, segment: Mapping[IndexVar, Span]
     ) -> tuple[ir.Expr | None, ir.Expr]:
-        """A guard and a value where indices are in these ranges: with what is known there of tensors, decided."""
+        """A guard and a value, simplified for indices in these ranges with what is known about tensors there."""
         inner = self.replaced(value, segment, _certain)
         outer = None if guard is None else self.replaced(guard, segment, _certain)
         left, found = decide_alone(outer, inner, {**self.box, **segment})
         return left, _folded(found)
 
     def is_lowest(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> bool:
-        """Whether a value is NaN or minus infinity where indices are in these ranges."""
+        """Whether a value is NaN or minus infinity for indices in these ranges."""
         if not ir.types.is_float(value.dtype):
             return False
         inner = self.replaced(value, segment, _or_nan)
@@ -82,12 +83,12 @@ class Values:
         return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in ir.terms(found))
 
     def exactly(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> ir.Expr:
-        """A value that is NaN or minus infinity, without reads of tensors that hold only such."""
+        """A value that is NaN or minus infinity, without reads of tensors that contain only these."""
         _, found = decide_alone(None, self.replaced(value, segment, _exactly), {**self.box, **segment})
         return found
 
     def replaced(self, expr: ir.Expr, segment: Mapping[IndexVar, Span], chosen: Chosen) -> ir.Expr:
-        """The expression with what is known of tensors in the place of reads of them: what is `chosen` of that."""
+        """The expression with the `chosen` parts of known contents in place of reads."""
         peak = self._relative(expr, segment)
         if peak is not None and self.is_lowest(ir.summed(peak.terms, expr.dtype), segment):
             # If it is NaN after all, so is the peak.
@@ -103,11 +104,11 @@ class Values:
         return expr
 
     def _relative(self, expr: ir.Expr, segment: Mapping[IndexVar, Span]) -> Relative | None:
-        # Indices that a peak binds are forgotten again.
+        # Indices that a peak binds are dropped again.
         return relative(expr, self.contents.peaks, {**self.box, **segment})
 
     def _rests(self, read: ir.Access, segment: Mapping[IndexVar, Span]) -> Iterable[Rest]:
-        """What is known of the element that is read."""
+        """The known contents of the element being read."""
         rests = self.contents.rests.get(read.tensor.name, ())
         if not rests:
             return
@@ -132,7 +133,7 @@ def _exactly(rest: Rest) -> Named:
 
 
 def _folded(expr: ir.Expr) -> ir.Expr:
-    """The expression with reductions of nothing, and of nothing but their identity, as numbers."""
+    """The expression with reductions over nothing, or over their identity only, replaced by numbers."""
     expr = ir.rebuild(expr, _folded)
     match expr:
         case ir.Reduce():

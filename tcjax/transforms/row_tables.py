@@ -1,7 +1,7 @@
-"""Rows that pointers cut out of an axis: ``ptr(i) <= p && p < ptr(i+1)`` says that `i` is the row of `p`.
+"""Rows delimited by pointers: ``ptr(i) <= p && p < ptr(i+1)`` says that `i` is the row of `p`.
 
-Where pointers do not decrease, each position is in one row at most. A table has the row of every position, by a running
-sum of how many rows begin there; a reduction over rows and positions then meets each position once.
+If pointers do not decrease, each position is in at most one row. A table holds the row of every position, computed as a
+running sum of the number of rows that begin there; a reduction over rows and positions then visits each position once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,15 +20,15 @@ from .inlining import Shapes, Step
 from .specialize import specialize, specialize_expr
 from .substitution import substitute
 
-# Of fewer pairs of rows and positions than this, all are compared in no time.
+# With fewer pairs of rows and positions, comparing all of them is fast.
 FEW_PAIRS: Final = 1 << 12
-# Inline reductions over rows that get names, at most.
+# The maximum number of inline reductions over rows that are stored.
 MOST_NAMES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``pointer(row + shift) <= position + offset < pointer(row + shift + 1)``, and the conditions that say so."""
+    """``pointer(row + shift) <= position + offset < pointer(row + shift + 1)``, and the conditions that express it."""
 
     pointer: str
     row: IndexVar
@@ -40,7 +40,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a table knows: of which pointers, from which row to which, for positions from where to where."""
+    """The key of a table: the pointer tensor, the range of rows, and the range of positions."""
 
     pointer: str
     rows: tuple[int, int]
@@ -49,9 +49,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The row of each position, the one before the first or behind the last where it is in none; where rows start.
+    """The row of each position, one before the first or after the last if it is in none; and the row starts.
 
-    It is right unless `disordered` is true: some pointer is less than the one before.
+    It is valid unless `disordered` is true: some pointer is less than the one before.
     """
 
     starts: ir.Tensor
@@ -68,7 +68,7 @@ Tables = Mapping[Rows, Table]
 
 @dataclass(frozen=True, slots=True)
 class ByRows:
-    """A statement that meets each position once, which is right if the pointers of the tables do not decrease."""
+    """A statement that visits each position once, valid if the pointers of the tables do not decrease."""
 
     statement: Formula
     disordered: tuple[ir.Tensor, ...]
@@ -76,20 +76,20 @@ class ByRows:
 
 
 def with_row_tables(bound: Bound, most: int) -> tuple[Bound, Tables]:
-    """The program with a table for each axis that pointers cut into rows, in front of the first use of it.
+    """The program with a table for each axis that pointers split into rows, before its first use.
 
-    Inline reductions over such rows have statements of their own, where their values have at most so many bytes.
+    Inline reductions over such rows become separate statements, if their values have at most `most` bytes.
     """
     tables: dict[Rows, Table] = {}
     bound = _with_names(bound, most)
-    # From the last one on, so that the places of the others stay.
+    # From the last one on, so that the positions of the others stay valid.
     for rows, number in sorted(_wanted(bound).items(), key=lambda item: -item[1]):
         bound, tables[rows] = _with_table(bound, rows, number, len(tables))
     return bound, tables
 
 
 def by_rows(step: Step, shapes: Shapes, origins: Shapes, tables: Tables) -> ByRows | None:
-    """The statement with the row of each position in the place of the index that counts rows; None without any."""
+    """The statement with a lookup of each position's row in place of the row index; None if there is none."""
     found = as_accumulation(step.statement)
     if found is None or not isinstance(found.reducer, Reducer) or not found.reducer.commutative or not tables:
         return None
@@ -108,7 +108,7 @@ def by_rows(step: Step, shapes: Shapes, origins: Shapes, tables: Tables) -> ByRo
 
 
 def segments(guard: ir.Expr | None) -> Iterator[Segment]:
-    """The rows that conditions say to be those of positions."""
+    """The segments whose conditions the guard contains."""
     lows, highs = list[_End](), list[_End]()
     for part in ir.conjuncts(guard):
         end = _end(part)
@@ -176,7 +176,7 @@ def _decides(
     shapes: Shapes,
     origins: Shapes,
 ) -> bool:
-    """Whether the row may become data: it is reduced, or the left side has all rows, and once."""
+    """Whether the row may become data: it is reduced, or the left side has all rows, each once."""
     row, position = segment.row, segment.position
     left = [number for number, subscript in enumerate(statement.indices) if row in subscript.variables]
     if row in statement.reduction:
@@ -189,7 +189,7 @@ def _decides(
 
 
 def _at_row(statement: ir.Accumulate, segment: Segment, row: Affine, ends: tuple[int, int]) -> ir.Accumulate:
-    """The statement at the row of each position, where there is one."""
+    """The statement at the row of each position, if there is one."""
     low, high = (ir.Const(end, "int32") for end in ends)
     inside = ir.within(ir.integer(row), low, high)
     others = (part for part in ir.conjuncts(statement.domain.guard) if part not in segment.conditions)
@@ -199,7 +199,7 @@ def _at_row(statement: ir.Accumulate, segment: Segment, row: Affine, ends: tuple
     return substitute(replace(statement, domain=domain), {segment.row: row}, reduction)
 
 
-# ---------------------------------------------------------------- what stands in front
+# ---------------------------------------------------------------- what goes before
 
 
 def _formulas(bound: Bound) -> Iterator[tuple[int, Formula, Box]]:
@@ -210,7 +210,7 @@ def _formulas(bound: Bound) -> Iterator[tuple[int, Formula, Box]]:
 
 
 def _wanted(bound: Bound) -> dict[Rows, int]:
-    """The tables that statements can use, and in front of which statement each has to stand."""
+    """The tables that statements can use, and the statement before which each must go."""
     found: dict[Rows, int] = {}
     written = [ir.targets(statement) for statement in bound.function.statements]
     for number, statement, box in _formulas(bound):
@@ -229,7 +229,7 @@ def _wanted(bound: Bound) -> dict[Rows, int]:
 
 
 def _with_names(bound: Bound, most: int) -> Bound:
-    """The program with a name for each inline reduction over the positions of a row."""
+    """The program with a temporary for each inline reduction over the positions of a row."""
     count = 0
     while (places := _inline(bound, most)) and count < MOST_NAMES:
         bound = with_name(bound, places, f"{_word(places[0].reduce)}{MARK}{count}")
@@ -238,7 +238,7 @@ def _with_names(bound: Bound, most: int) -> Bound:
 
 
 def _inline(bound: Bound, most: int) -> list[Place]:
-    """All places of one inline reduction over the positions of a row, an inner one first."""
+    """All occurrences of one inline reduction over the positions of a row, inner ones first."""
     places = [place for number in range(len(bound.function.statements)) for place in _places(bound, number, most)]
     return [place for place in places if place.form == places[0].form and unchanged(bound, places[0], place)]
 
@@ -270,7 +270,7 @@ def _is_cut(reduce: ir.Reduce) -> bool:
 
 
 def _runs_over_rows(reduce: ir.Reduce, bound: Bound, box: Box) -> bool:
-    """Whether a reduction is over the positions of a row that is given outside of it, or over all rows."""
+    """Whether a reduction is over the positions of a row given outside it, or over all rows."""
     if not isinstance(reduce.reducer, Reducer) or not reduce.reducer.commutative or reduce.reducer.is_ranked:
         return False
     if any(isinstance(node, ir.Foreign) for node in ir.walk(reduce)):
@@ -290,9 +290,10 @@ def _word(reduce: ir.Reduce) -> str:
 
 
 def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Bound, Table]:
-    """The program with the statements of a table.
+    """The program with the statements that compute a table.
 
-    ``starts(q)`` is how many rows begin at `q`, ``rows(p)`` one less than how many begin at `p` or before.
+    ``starts(q)`` is the number of rows that begin at `q`, ``rows(p)`` the number that begin at `p` or before, minus
+    one.
     """
     pointer = next(t for t in _tensors(bound) if t.name == rows.pointer)
     (first, end), (start, stop) = rows.rows, rows.positions
@@ -302,7 +303,7 @@ def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Boun
     r, p, q = IndexVar("r"), IndexVar("p"), IndexVar("q")
     here, behind = (ir.Access(pointer, (Affine.of(r) + step,)) for step in (0, 1))
 
-    # What begins before the first position begins there, what begins behind the last one nowhere.
+    # A row that begins before the first position counts as beginning there; one after the last position is dropped.
     place = clamp("max", (Affine.of(ir.Data(here)), Affine.of(start)))
     one = ir.Const(1, "int32")
     begun = ir.Accumulate(starts, (place,), Reducer.SUM, True, (), one, "int32")
@@ -314,10 +315,10 @@ def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Boun
     told = ir.Accumulate(disordered, (), Reducer.ANY, True, (r,), falls, "bool")
 
     positions, whole = (start, stop), (stop - start,)
-    # Nothing that the program has is read at a position: without its ranges, nothing would say how far they go.
+    # The program reads nothing at these positions, so their ranges must be explicit.
     where = ir.Domain(tuple(ir.Range(index, Affine.of(start), Affine.of(stop)) for index in (p, q)))
     statements = (
-        # The end of the last row begins one more, which is none.
+        # The end of the last row counts as the beginning of one more, which does not exist.
         (begun, {r: (first, end + 1)}, (start,), whole),
         (ir.Define(table, (Affine.of(p),), row, where), {p: positions, q: positions}, (start,), whole),
         (told, {r: (first, end)}, (), ()),

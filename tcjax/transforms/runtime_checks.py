@@ -1,6 +1,6 @@
-"""What data can do wrong - leave a tensor, divide by zero, become NaN - as statements that look for its first point.
+"""Run-time checks - out-of-bounds subscripts, division by zero, NaN - as statements that find the first failing point.
 
-The statements are index notation like any other: they are planned and computed with the program's own tensors.
+The statements are ordinary index notation: they are planned and computed on the program's own tensors.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from .findings import Finding, Kind, Path, Words, findings, listed
 from .guards import guard_ranges
 from .specialize import specialize
 
-# The number of a point where nothing is wrong.
+# The number for "no failing point".
 NOWHERE: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeCheck:
-    """What may be wrong at the points of `axes` (index, first value, extent), which are numbered row-major."""
+    """A possible failure at the points of `axes` (index, first value, extent), which are numbered row-major."""
 
     kind: Kind
     words: Words
@@ -30,7 +30,7 @@ class RuntimeCheck:
     span: Span
 
     def said(self) -> str:
-        """The sentence, as a format of the values of the indices in order, and then of the offending one."""
+        """The message, as a format of the values of the indices in order, then of the offending one."""
         places: dict[IndexVar | None, str] = {index: f"{{{n}}}" for n, (index, _, _) in enumerate(self.axes)}
         at = ", ".join(f"{index} = {place}" for index, place in places.items())
         places[None] = f"{{{len(self.axes)}}}"
@@ -43,17 +43,16 @@ class RuntimeCheck:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A program whose results are, for each check in turn, the first point where it happens, and the value there."""
+    """A program whose results are, for each check in turn, the first failing point, and the offending value there."""
 
     bound: Bound
     checks: tuple[RuntimeCheck, ...]
 
 
 def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspection:
-    """The program that looks for what the data of a call do wrong.
+    """The program that checks the data of a call.
 
-    With `nan`, it looks for NaN in what statements write too; with `slopes`, for points where the slope of a function
-    is infinite.
+    With `nan`, it also checks for NaN in targets; with `slopes`, for points where the slope of a function is infinite.
     """
     inspector = _Inspector(bound, nan, slopes)
     number, function = 0, bound.function
@@ -77,15 +76,15 @@ class _Inspector:
         self.boxes: list[Box] = []
         self.calls: dict[int, Bound] = {}
         self.results: list[ir.Tensor] = []
-        # The first elements and extents of tensors of its own.
+        # The first elements and extents of its temporaries.
         self.places: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self.checks: list[RuntimeCheck] = []
         self.loops: list[ir.Loop] = []
 
     def loop(self, outer: ir.Loop) -> None:
-        """The statements of a loop; what they read is looked at behind it, where all steps are there at once.
+        """The statements of a loop; its reads are checked after it, when all steps are available.
 
-        What every step writes anew is no longer there then: nothing is said of it.
+        Values rewritten by every step are no longer available then: they are not checked.
         """
         function, shift = self.bound.function, len(self.statements) - outer.first
         numbers = range(outer.first, outer.last)
@@ -110,7 +109,7 @@ class _Inspector:
                 self.look_for_nan(target, function.statements[number].span)
 
     def step(self, number: int, statement: ir.Statement) -> None:
-        """A statement behind those that look at it; NaN is looked for behind it."""
+        """A statement after its checks; NaN is checked after it."""
         box = self.bound.boxes[number]
         match statement:
             case ir.Define() | ir.Accumulate():
@@ -157,11 +156,11 @@ class _Inspector:
         self.look(Finding("nan", words, Path(indices), wrong, ir.Const(0, "int32"), span), box)
 
     def look_for_meetings(self, statement: ir.Define, box: Box) -> None:
-        """How many points write each element, and the points that are not alone, where ``unique`` promises it."""
+        """The number of points that write each element, and the points that are not alone, for a ``unique`` promise."""
         if not any(index.is_data and index.variables for index in statement.indices):
             return
         name = statement.target.name
-        # No program names a tensor so.
+        # Programs do not use such names.
         counts = ir.Tensor(f"points of {name} {len(self.results)}", "int32", statement.target.shape)
         one, domain = ir.Const(1, "int32"), replace(statement.domain, exists=())
         self.put(ir.Accumulate(counts, statement.indices, ir.Reducer.SUM, True, (), one, "int32", domain), box)
@@ -177,7 +176,7 @@ class _Inspector:
         self.look(Finding("meeting", words, path, wrong, found, statement.span), box)
 
     def look(self, finding: Finding, box: Box) -> None:
-        """Two statements: the first point where something is wrong, and the value there."""
+        """Two statements: the first failing point, and the offending value there."""
         expressions = (finding.wrong, finding.value, *finding.path.guards)
         used = frozenset[IndexVar]().union(*map(ir.free_indices, expressions))
         indices = tuple(index for index in finding.path.indices if index in used)
@@ -185,7 +184,7 @@ class _Inspector:
         if any(box[index][0] >= box[index][1] for index in finding.path.indices):
             return
         if prod(extent for *_, extent in axes) >= NOWHERE:
-            # Points beyond int32 have no number: nothing is said of them.
+            # Points beyond int32 have no number: they are not checked.
             return
         inside = {index: box[index] for index in box if index in used or index not in finding.path.indices}
         number = _number(axes)
@@ -222,7 +221,7 @@ class _Inspector:
 
 
 def _within(index: Affine, first: int, extent: int) -> tuple[ir.Expr, ir.Expr]:
-    """That data name an element: elsewhere nothing is written."""
+    """The condition that data names an element: elsewhere nothing is written."""
     return ir.within(ir.integer(index), ir.Const(first, "int32"), ir.Const(first + extent, "int32"))
 
 

@@ -1,4 +1,4 @@
-"""A sum over windows along several axes as one sum after the other, where the weights are a product of each axis's own.
+"""Splits a windowed sum over several axes into successive sums, if the weights are a product over the axes.
 
 ``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` is ``T(p,x) +=! I(p,x+j) * h(j)``, then ``O(y,x) +=! T(y+i,x) * g(i)``.
 """
@@ -19,7 +19,7 @@ from .inlining import Shapes
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A sum in two: `first` fills a new tensor over the `box`, `rest` is the sum over what is left, and reads it."""
+    """A sum in two: `first` fills a new tensor over the `box`, `rest` is the remaining sum, which reads it."""
 
     first: ir.Accumulate
     box: Box
@@ -31,7 +31,7 @@ class Separated:
         return replace(self, rest=replace(self.rest, body=ir.Unary("-", body, body.dtype)))
 
 
-# Axes that are read where they were written.
+# Axes that are read at the same subscripts as they are written.
 NO_PLACES: Final[Mapping[IndexVar, tuple[IndexVar, Affine]]] = MappingProxyType({})
 
 
@@ -49,7 +49,7 @@ def separated(
 ) -> Iterator[Separated]:
     """The ways to sum along one axis first, into a tensor `name` whose axes follow `order`.
 
-    None where the sum has one window, or factors that depend on several.
+    None if the sum has a single window, or factors that depend on several.
     """
     if total.reducer is not Reducer.SUM or total.fixed or not ir.types.is_float(total.accumulate):
         return
@@ -83,7 +83,7 @@ def _along(
     shapes: Shapes,
     origins: Shapes,
 ) -> Separated | None:
-    """The sum along one window first; None where its weights depend on another window too."""
+    """The sum along one window first; None if its weights also depend on another window."""
     own = frozenset((window.kernel,))
     apart = frozenset(index for other in around for index in (other.output, other.kernel))
     inside = [factor for factor in others if depends(factor, own)]
@@ -101,7 +101,7 @@ def _along(
         first = origins[read.tensor.name][other.dimension]
         if span is None:
             return None
-        # A guard keeps every point that counts inside of the tensor.
+        # A guard keeps every active point inside the tensor.
         lo, hi = max(span[0], first), min(span[1] + 1, first + shapes[read.tensor.name][other.dimension])
         if hi <= lo:
             return None
@@ -128,8 +128,8 @@ def summed_first(
 ) -> Separated:
     """The sum of the factors `inside` over one index first, into a tensor `name` whose axes follow `order`.
 
-    What guards depend on the index are the first sum's. An axis in `places` follows as another index does, and is read
-    at an expression.
+    Guards that depend on the index belong to the first sum. An axis in `places` follows another index, and is read at
+    an expression.
     """
     own, kind = frozenset((index,)), total.accumulate
     guards = ir.conjuncts(total.guard)
@@ -157,9 +157,9 @@ def summed_first(
 
 
 def _leaves_some(guards: Sequence[ir.Expr], window: _Window, box: Box) -> bool:
-    """Whether the guards leave a point of the window everywhere: an infinite weight must not meet an empty sum's zero.
+    """Whether the guards always leave a point of the window: an infinite weight must not multiply an empty sum's zero.
 
-    The room between the least point that they leave and the greatest is concave, so that the ends tell it.
+    The room between the least and the greatest point that they leave is concave, so checking the ends suffices.
     """
     first, last = box[window.output][0], box[window.output][1] - 1
     for place in (first, last):
@@ -179,7 +179,7 @@ def _leaves_some(guards: Sequence[ir.Expr], window: _Window, box: Box) -> bool:
 
 
 def _windows(read: ir.Access, reduced: frozenset[IndexVar]) -> list[_Window]:
-    """The dimensions in which one reduction index slides along one other index; none if an index is in two."""
+    """The dimensions in which one reduction index slides along one other index; none if an index occurs in two."""
     found: list[_Window] = []
     seen: set[IndexVar] = set()
     for dimension, subscript in enumerate(read.indices):

@@ -1,8 +1,8 @@
-"""Extrema that cancel: what is returned does not change when they do, so that no derivative passes them.
+"""Extrema that cancel: no result depends on them, so no derivative passes through them.
 
-``m(i) max=! x(i,j)``, then ``l(i) +=! exp(x(i,j) - m(i))`` and ``m(i) + log(l(i))``: add anything to ``m``, and the
-result is the same. A value changes with ``m`` in one of two ways that can be followed: so many times what is added to
-``m`` is added to it, or it is multiplied by so many powers of its exponential.
+In ``m(i) max=! x(i,j)``, ``l(i) +=! exp(x(i,j) - m(i))`` and ``m(i) + log(l(i))``, adding a constant to ``m`` does not
+change the result. Two kinds of dependence on ``m`` are tracked: additive, by a multiple of the constant, and
+multiplicative, by a power of its exponential.
 """
 
 import math
@@ -23,7 +23,7 @@ _LOGARITHMS: Final = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """How a value changes where `c` is added to the extremum at `at`: by ``weight * c``, or `times` ``exp`` of that."""
+    """How a value changes if `c` is added to the extremum at `at`: by ``weight * c``, or `times` ``exp`` of that."""
 
     times: bool
     weight: float
@@ -41,7 +41,7 @@ def fix_extrema(
     shapes: Shapes,
     origins: Shapes,
 ) -> dict[int, Step]:
-    """The steps with extrema that cancel marked as such; `others` are the statements that are no steps."""
+    """The steps with cancelling extrema marked; `others` are the statements that are not steps."""
     found = dict(steps)
     for number, step in steps.items():
         if _is_extremum(step.statement) and _cancels(
@@ -67,7 +67,7 @@ def _is_extremum(statement: ir.Statement) -> bool:
 
 
 def _goes_on(statement: ir.Accumulate) -> bool:
-    """Whether a statement combines what its target held with one value of every element."""
+    """Whether a statement combines its target's old value with one value for every element."""
     alone = not statement.restart and not statement.reduction and statement.domain.guard is None
     return alone and statement.reducer.operator is not None
 
@@ -79,13 +79,13 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
 
 
 def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Box) -> ir.Expr:
-    """The reduction over common names, so that equal ones are equal wherever they stand."""
+    """The reduction with common names, so that equal ones compare equal anywhere."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
     return substitute_expr(numbered(unmarked(reduce), box), names)
 
 
 def unmarked(expr: ir.Expr) -> ir.Expr:
-    """The expression with no extremum marked as one that cancels."""
+    """The expression without marks on cancelling extrema."""
     expr = ir.rebuild(expr, unmarked)
     return replace(expr, fixed=False) if isinstance(expr, ir.Reduce) and expr.fixed else expr
 
@@ -106,7 +106,7 @@ def _marked(step: Step, tracker: "_Tracker") -> Step:
 def _cancels(
     tracker: "_Tracker", steps: Mapping[int, Step], others: Mapping[int, ir.Statement], returned: Iterable[str]
 ) -> bool:
-    """Whether nothing that is returned changes with the extremum."""
+    """Whether no returned value depends on the extremum."""
     written: set[str] = set()
     try:
         for number in sorted([*steps, *others]):
@@ -122,8 +122,8 @@ def _cancels(
 
 
 class _Tracker:
-    """How tensors change, after some statements, with what statement `number` leaves in its target, or with the inline
-    reductions in it that are `key` over the indices `axes`.
+    """How tensors depend, after some statements, on the extremum: the result of statement `number`, or its inline
+    reductions that are `key` over the indices `axes`.
 
     A change is over common axes: ``a.0``, ``a.1``, ... are those of the tensor.
     """
@@ -142,7 +142,7 @@ class _Tracker:
         self.used = False
 
     def step(self, number: int, step: Step, is_new: bool) -> None:
-        """Takes up what a statement writes, to a tensor that may be new."""
+        """Processes a statement, whose target may be new."""
         statement = step.statement
         name = statement.target.name
         whole = covers(statement, step.box, self.shapes[name], self.origins[name])
@@ -154,7 +154,7 @@ class _Tracker:
             self.changing[name] = _Shift(False, 1.0, axes)
             return
         if isinstance(statement, ir.Define) or _goes_on(statement):
-            # What it goes on from may change too.
+            # The old value may change, too.
             statement = as_define(statement, is_new)
         guard = statement.domain.guard
         parts = [*([] if guard is None else [guard])]
@@ -182,7 +182,7 @@ class _Tracker:
         self.changing[name] = replace(found, at=tuple(substitute_affine(at, values) for at in found.at))
 
     def at(self, reduce: ir.Reduce, step: Step) -> tuple[Affine, ...] | None:
-        """The indices of the extremum at which an inline reduction is it; None for another one."""
+        """The indices of the extremum that an inline reduction equals; None if it is another one."""
         axes = _axes(reduce)
         if self.key is None or len(axes) != len(self.axes) or not reduce.reducer.is_extremum:
             return None
@@ -194,7 +194,7 @@ class _Tracker:
             raise _Unknown
 
     def shift(self, expr: ir.Expr, step: Step) -> _Shift | None:
-        """How the expression changes; None: not at all."""
+        """How the expression changes; None if it does not."""
         match expr:
             case ir.Access(tensor, indices):
                 self.same(ir.children(expr), step)
@@ -232,7 +232,7 @@ class _Tracker:
                 return None
 
     def clamps_alike(self, name: str, indices: tuple[Affine, ...], known: _Shift) -> None:
-        """Raises `_Unknown` where data reads the tensor at an element that another one would clamp differently."""
+        """Raises `_Unknown` if data reads the tensor at an element that another tensor would clamp differently."""
         for place, index in enumerate(indices):
             axis = IndexVar(f"a.{place}")
             first = self.origins[name][place]
@@ -280,7 +280,7 @@ class _Tracker:
         raise _Unknown
 
     def choice(self, parts: list[tuple[ir.Expr, _Shift | None]]) -> _Shift | None:
-        """Zero is multiplied by anything, and to an infinity anything is added."""
+        """Zero may be multiplied by anything, and anything may be added to an infinity."""
         changes = [found for _, found in parts if found is not None]
         if not changes:
             return None
@@ -312,5 +312,5 @@ class _Tracker:
 
 
 def _total(left: float, right: float) -> float:
-    """The sum; zero where only rounding is left of it."""
+    """The sum; zero if only rounding is left."""
     return 0.0 if math.isclose(left, -right, rel_tol=1e-9) else left + right

@@ -1,9 +1,9 @@
-"""A softmax that is written by a logarithm: ``exp(x - logsumexp(x))`` is ``exp(x - m) / sum(exp(x - m))``.
+"""A softmax written with a logarithm: ``exp(x - logsumexp(x))`` becomes ``exp(x - m) / sum(exp(x - m))``.
 
-The quotient has one exponential for each element, the other form two and a logarithm. `m` is the largest value, which
-no result changes with, or the nearest finite number: then every element is what the logarithm would make of it, rows
-of infinities included. XLA computes the largest value, differences and exponentials in one kernel where nothing is
-between them. So where each row is summed, it is the largest as it stands.
+The quotient has one exponential per element, the other form two and a logarithm. `m` is the maximum, on which no result
+depends, or the nearest finite number: then every element equals that of the logarithm, including rows with infinities.
+XLA computes maximum, differences and exponentials in one kernel if nothing comes between them. So where each row is
+summed, the maximum is used as it is.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from .inlining import Renaming, Step, is_large
 from .peaks import points
 from .substitution import substitute_expr
 
-# The types in which exponents are put together.
+# The types in which exponents are combined.
 _TYPES: Final = ("float32", "float64")
 
 
 def normalisers(statement: Formula) -> Iterator[str]:
-    """The tensors that are subtracted in exponents, as logarithms of sums may be."""
+    """The tensors that are subtracted in exponents and may be logarithms of sums."""
     for node in _outside_reductions(statement.value):
         if isinstance(node, ir.Call) and node.function == "exp":
             for negative, term in ir.terms(node.arguments[0]):
@@ -32,10 +32,10 @@ def normalisers(statement: Formula) -> Iterator[str]:
 
 
 def as_quotients(step: Step) -> Step | None:
-    """The step with quotients in the place of exponentials of values relative to the logarithm of their sum.
+    """The step with quotients in place of exponentials of values relative to the logarithm of their sum.
 
-    None where there are none. In a sum only factors count, and only where it has whole rows: one with an infinity is
-    NaN then. Of parts of rows the sum has the logarithm.
+    None if there are none. In a sum, only factors are rewritten, and only if it covers whole rows: one with an infinity
+    is NaN then. For parts of rows the logarithm stays.
     """
     reduces = frozenset[IndexVar]()
     if isinstance(step.statement, ir.Accumulate) and step.statement.reduction:
@@ -61,7 +61,7 @@ def _outside_reductions(expr: ir.Expr) -> Iterator[ir.Expr]:
 
 @dataclass(slots=True)
 class _Rewriter:
-    """One statement, the product of `factors` summed over what it `reduces`; `box` grows by the indices of copies."""
+    """One statement, the product of `factors` summed over what it `reduces`; `box` gains the indices of copies."""
 
     box: dict[IndexVar, tuple[int, int]]
     reduces: frozenset[IndexVar]
@@ -69,7 +69,7 @@ class _Rewriter:
     known: dict[ir.Reduce, tuple[ir.Expr, ir.Expr]] = field(default_factory=dict)
 
     def expr(self, expr: ir.Expr, conditions: frozenset[ir.Expr]) -> ir.Expr:
-        """The expression where the conditions hold; reductions stay as they are."""
+        """The expression where the conditions hold; reductions are unchanged."""
         match expr:
             case ir.Reduce():
                 return expr
@@ -85,7 +85,7 @@ class _Rewriter:
         return ir.rebuild(expr, lambda part: self.expr(part, conditions))
 
     def quotient(self, call: ir.Call, found: list[ir.Term], conditions: frozenset[ir.Expr]) -> ir.Expr | None:
-        """The exponential of these terms as a quotient; None where it is none."""
+        """The exponential of these terms as a quotient; None if it is not one."""
         for number, (negative, term) in enumerate(found):
             others = found[:number] + found[number + 1 :]
             row = ir.free_indices(call) - ir.free_indices(term)
@@ -106,10 +106,10 @@ class _Rewriter:
         return ir.Binary("/", replace(call, arguments=(ir.summed(exponent, call.dtype),)), total, call.dtype)
 
     def parts(self, given: ir.Reduce) -> tuple[ir.Expr, ir.Expr]:
-        """What to subtract of each exponent, and the sum of the exponentials of what is left.
+        """The value to subtract from each exponent, and the sum of the resulting exponentials.
 
-        Beside an infinity the other exponentials of a row are zeros: what is subtracted is finite. A row that is summed
-        is NaN either way.
+        Next to an infinity the other exponentials of a row are zero, so the subtracted value is made finite. A summed
+        row is NaN either way.
         """
         if given not in self.known:
             dtype = given.dtype
@@ -124,7 +124,7 @@ class _Rewriter:
         return Renaming(self.box, dict(self.box)).renamed(expr)
 
     def is_relative(self, total: ir.Reduce, exponent: ir.Expr) -> bool:
-        """Whether exponents are relative to the largest of them: then no exponential overflows, and one is 1."""
+        """Whether exponents are relative to their maximum: then no exponential overflows, and one is 1."""
         found = ir.terms(exponent)
         for number, (negative, term) in enumerate(found):
             if negative and isinstance(term, ir.Reduce) and term.reducer is Reducer.MAX and term.guard is None:

@@ -1,4 +1,4 @@
-"""Sizes as numbers."""
+"""Replaces sizes by numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ def specialize(statement: Formula, sizes: Sizes) -> Formula:
     guard = statement.domain.guard
     indices = tuple(_affine(index, sizes) for index in statement.indices)
     if isinstance(statement, ir.Accumulate):
-        # In ``O(i % N)`` no index is left where N is 1: all values of it go to one element.
+        # In ``O(i % N)`` no index remains if N is 1: all its values write one element.
         kept = frozenset[IndexVar]().union(*(index.variables for index in indices))
         gone = tuple(index for index in ir.left_indices(statement) if index not in kept)
         statement = replace(statement, reduction=(*gone, *statement.reduction))

@@ -1,4 +1,4 @@
-"""Floors and remainders of an index as two indices: with ``i = 4*i1 + i0``, ``A(i / 4, i % 4)`` is ``A(i1, i0)``."""
+"""Splits an index with floors and remainders in two: with ``i = 4*i1 + i0``, ``A(i / 4, i % 4)`` is ``A(i1, i0)``."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -16,10 +16,10 @@ MOST_SPLITS = 8
 
 
 def split_floors(statement: Formula, box: Box, fixed: frozenset[IndexVar] = frozenset()) -> tuple[Formula, Box]:
-    """The statement with indices split until no floor is left that a split removes, and the ranges of its indices.
+    """The statement with indices split until no more floors can be removed, and the ranges of its indices.
 
-    Sizes must be numbers. An index is split by ``c`` where every floor and remainder of it is by a multiple of `c`
-    and `c` divides its range. Those that are `fixed` stay.
+    Sizes must be numbers. An index is split by ``c`` if every floor and remainder of it is by a multiple of `c`, and
+    `c` divides its range. The `fixed` ones are kept.
     """
     for _ in range(MOST_SPLITS):
         found = _candidate(statement, box, fixed)
@@ -33,10 +33,10 @@ def _candidate(
     statement: ir.Define | ir.Accumulate, box: Box, fixed: frozenset[IndexVar]
 ) -> tuple[IndexVar, int, int] | None:
     """An index, the shift before its division, and the divisor."""
-    # Not for what data decide there: a scatter of rows takes longer over two indices than it takes to look places up.
+    # Not where data decides: a row scatter over two indices takes longer than looking positions up.
     parts = (statement.value, *ir.conjuncts(statement.domain.guard))
     reads = (subscript for part in parts for access in ir.accesses(part) for subscript in access.indices)
-    # What the left side divides is split for its sake: a read that divides in another way becomes a view.
+    # Divisions on the left side have priority: a read with a different division becomes a view.
     divisions = {**_divisors(reads), **_divisors(statement.indices)}
     for index, found in divisions.items():
         if index in fixed:
@@ -66,7 +66,7 @@ def _split(statement: Formula, box: Box, index: IndexVar, shift: int, by: int) -
 
 
 def _divisors(subscripts: Iterable[Affine]) -> dict[IndexVar, set[tuple[int, int]]]:
-    """For each index that is divided by itself: the shifts before that, and the divisors."""
+    """For each index that is divided on its own: the shifts and the divisors."""
     found: dict[IndexVar, set[tuple[int, int]]] = {}
     for affine in subscripts:
         for argument, divisor in _divisions(affine):

@@ -1,4 +1,4 @@
-"""One statement as two: what goes to places that data decides on its own, and what is done with it afterwards."""
+"""Splits a statement in two: a scatter to data-dependent positions, and the operations on its result."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from .separable import Separated, separated
 def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Iterator[tuple[Step, Step]]:
     """The ways to compute a step in two: one that fills a new tensor `name`, and the rest, which reads it.
 
-    The target has no content before where it `is_new`.
+    If the target `is_new`, it has no old value.
     """
     target = step.statement.target.name
     unscaled = _unscaled(step, name, shapes[target], origins[target], is_new)
@@ -61,13 +61,13 @@ def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) 
     left = tuple(map(Affine.of, places))
     scaled = ir.multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
     scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
-    # The guard is that of the points that go to their places.
+    # The guard selects the points that are scattered.
     second = _with(replace(statement, indices=left, domain=ir.Domain()), scaled, is_new)
     return replace(step, statement=first), replace(step, statement=second, box={i: box[i] for i in places})
 
 
 def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
-    """``O(b) = sum[n where I(n) == b](X(n)) / N`` with the sum as a statement, where every value goes to its place."""
+    """``O(b) = sum[n where I(n) == b](X(n)) / N`` with the sum as a separate statement, a scatter."""
     statement = step.statement
     for reduce in dict.fromkeys(_outermost(statement.value)):
         axes = _in_order(ir.free_indices(reduce), statement)
@@ -86,9 +86,9 @@ def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
 
 
 def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step, Step] | None:
-    """``O(t,d) +=! h(t,n) * w(I(t),n,d)`` for every matrix of ``w``, of which one is picked for each ``t``.
+    """``O(t,d) +=! h(t,n) * w(I(t),n,d)`` for every matrix of ``w``, followed by a selection for each ``t``.
 
-    What is not picked has no derivative: what is infinite there must not meet it.
+    Unselected values have no derivative, which infinities there must not reach.
     """
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
@@ -111,7 +111,7 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     body = ir.replaced(statement.value, read, whole)
     own = _in_order(ir.free_indices(body) - {*statement.reduction, every}, statement)
     if not picked.variables <= {*own}:
-        # ``h(t,n) * w(I(t,r),n,d)``: what is picked for one `r` is not for another.
+        # ``h(t,n) * w(I(t,r),n,d)``: the selection for one `r` differs from that for another.
         return None
     behind = 1 + max(own.index(index) for index in picked.variables)
     axes = (*own[:behind], every, *own[behind:])
@@ -132,7 +132,7 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
 def _one_after_another(step: Step, name: str, shapes: Shapes, origins: Shapes) -> Iterator[tuple[Step, Step]]:
     """``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` as ``T(p,x) +=! I(p,x+j) * h(j)``, ``O(y,x) +=! T(y+i,x) * g(i)``.
 
-    A product with what data choose likewise, in pairs of factors.
+    A product with data-selected factors is split into pairs of factors in the same way.
     """
     statement = step.statement
     order = ir.left_indices(statement)
@@ -166,19 +166,19 @@ def _sums(
 
 
 def _with(statement: ir.Accumulate, value: ir.Expr, is_new: bool) -> Formula:
-    """A sum whose points are summed already: `value` at each element."""
+    """A sum whose points are already summed: `value` for each element."""
     alone = replace(statement, reduction=(), value=value)
     return as_define(alone, is_new) if statement.restart or is_new else alone
 
 
 def _in_order(indices: frozenset[IndexVar], statement: Formula) -> tuple[IndexVar, ...]:
-    """The indices as they lie in the target."""
+    """The indices in the order of the target's dimensions."""
     left = ir.left_indices(statement)
     return tuple(sorted(indices, key=lambda index: (left.index(index) if index in left else len(left), str(index))))
 
 
 def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
-    """The reductions that stand in no other."""
+    """The reductions that are not inside another one."""
     if isinstance(expr, ir.Reduce):
         yield expr
         return

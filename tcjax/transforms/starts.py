@@ -1,6 +1,6 @@
-"""Indices that count from where they read: ``sum[b in 0:t+1](x(t-b))`` is ``sum[s in 0:T where s <= t](x(s))``.
+"""Counts an index from where it reads: ``sum[b in 0:t+1](x(t-b))`` becomes ``sum[s in 0:T where s <= t](x(s))``.
 
-So it is where a bound moves with what the index is added to, and what is read does not.
+Applies if a bound moves with the term added to the index, while the range that is read does not.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from .substitution import substitute_expr
 
 
 def from_start(step: Step) -> Step:
-    """The step with each such index as the place that is read. The place of an extremum is counted as it is written."""
+    """The step with each such index replaced by the position being read. Positions of extrema stay as written."""
     starter = _Starter(dict(step.box))
     statement = index_by_index(step.statement, starter.started)
     return replace(step, statement=statement, box=starter.box) if starter.found else step
@@ -22,7 +22,7 @@ def from_start(step: Step) -> Step:
 
 @dataclass(slots=True)
 class _Starter:
-    """One statement while its indices become places."""
+    """One statement while its indices are replaced by positions."""
 
     box: dict[IndexVar, tuple[int, int]]
     found: bool = False
@@ -30,7 +30,7 @@ class _Starter:
     def started(
         self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
     ) -> tuple[ir.Expr | None, ir.Expr]:
-        """The guard and the body over places."""
+        """The guard and the body over positions."""
         place = _place(index, body, frozenset(indices)) if index in ir.free_indices(guard) else None
         moved = None if place is None else self.moved(index, place, guard)
         if place is None or moved is None:
@@ -39,9 +39,9 @@ class _Starter:
         return ir.conjunction(moved), substitute_expr(body, {index: _inverse(index, place)})
 
     def moved(self, index: IndexVar, place: Affine, guard: ir.Expr) -> list[ir.Expr] | None:
-        """What is left of the guard over places, over which the index then runs.
+        """The rest of the guard over positions, over which the index then runs.
 
-        None where more bounds would move, or further: the index has its range.
+        None if this makes more bounds move, or move further: then the index keeps its range.
         """
         value = _inverse(index, place)
         span = Known.over(self.box).bounds(place)
@@ -72,7 +72,9 @@ class _Starter:
 
 
 def _place(index: IndexVar, body: ir.Expr, own: frozenset[IndexVar]) -> Affine | None:
-    """The one place at which everything is read that the index decides, in one step of it; None if there are more."""
+    """The single position at which everything that the index determines is read, with unit stride; None if there are
+    several.
+    """
     bound = own | ir.bound_indices(body)
     found: Affine | None = None
     for access in ir.accesses(body):
@@ -90,13 +92,13 @@ def _place(index: IndexVar, body: ir.Expr, own: frozenset[IndexVar]) -> Affine |
 
 
 def _inverse(index: IndexVar, place: Affine) -> Affine:
-    """The index at a place, which has its name."""
+    """The index at a position, which takes its name."""
     step = place.weight(index)
     rest = place - Affine.of(index).scale(step)
     return (Affine.of(index) - rest).scale(step)
 
 
 def _moves(condition: ir.Expr, index: IndexVar) -> bool:
-    """Whether a condition ends the range of an index where other indices say."""
+    """Whether a condition bounds the index by other indices."""
     ends = bounds_of(condition, index)
     return ends is not None and any(end is not None and end.constant is None for end in ends)

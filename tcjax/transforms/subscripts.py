@@ -1,4 +1,4 @@
-"""Subscripts where they are computed: their ends and their simplest form, as what is known there decides them."""
+"""Subscripts in context: their bounds and their simplest form under the known facts."""
 
 from dataclasses import dataclass, field
 
@@ -8,18 +8,18 @@ from ..symbolic.affine import Clamp, Quotient, Remainder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """Facts about indices, and the subscripts that were simplified by them. Sizes must be numbers."""
+    """Facts about indices, and a cache of simplified subscripts. Sizes must be numbers."""
 
     facts: Facts
     memo: dict[Affine, Affine] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def over(box: Box) -> "Known":
-        """What the ranges of the indices say. One without values says nothing: what uses it is never computed."""
+        """The ranges of the indices as facts. An empty range is ignored: code that uses its index never runs."""
         return Known(Facts.over({index: ends for index, ends in box.items() if ends[0] < ends[1]}))
 
     def bounds(self, affine: Affine) -> tuple[int, int] | None:
-        """The least and the greatest value; None where data decides it, or an index has no values."""
+        """The least and the greatest value; None if it depends on data, or an index has no values."""
         return self.facts.values(affine)
 
     def within(self, affine: Affine, lo: int, hi: int) -> bool:
@@ -38,7 +38,7 @@ class Known:
 
 
 def curves(affine: Affine) -> int:
-    """How many floors, remainders and clamps there are, those inside of others counted."""
+    """The number of floors, remainders and clamps, including nested ones."""
     count = 0
     for atom, _ in affine.terms:
         match atom:

@@ -1,4 +1,4 @@
-"""Statements over other indices: each old index becomes an affine expression of new ones."""
+"""Substitutes indices: each old index becomes an affine expression of new ones."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ def substitute(
 ) -> Formula:
     """The statement with its indices replaced by `values`; an accumulation then reduces over `reduction`.
 
-    `inline` gives the indices of each inline reduction in the place of its own, `finish` has the last word on each
-    subscript. Given ranges must have become guards before.
+    `inline` gives the new indices of each inline reduction, `finish` post-processes each subscript. Given ranges must
+    already be guards.
     """
     assert not statement.domain.ranges
     substitution = _Substitution(values, finish, inline)
@@ -35,7 +35,7 @@ def substitute(
         "domain": replace(statement.domain, guard=None if guard is None else substitution.expr(guard)),
     }
     if isinstance(statement, ir.Accumulate):
-        # What `finish` decides on the left may leave an index out of it: all its values go to one element.
+        # `finish` may remove an index from the left side: all its values write one element.
         moved = _variables(substitute_affine(index, values) for index in statement.indices)
         lost = sorted(moved - _variables(indices) - set(reduction), key=str)
         rest["reduction"] = (*lost, *reduction)
@@ -52,12 +52,12 @@ def substitute_expr(expr: ir.Expr, values: Mapping[IndexVar, Affine]) -> ir.Expr
 
 
 def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affine:
-    """The subscript with index variables replaced, inside what depends on data too."""
+    """The subscript with index variables replaced, including inside data."""
     return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)
 
 
 def reading(statement: Formula, tensors: Mapping[str, ir.Tensor]) -> Formula:
-    """The statement reading other tensors in place of those that are named."""
+    """The statement with some of its tensors replaced by others."""
 
     def visit(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, visit)
@@ -69,9 +69,9 @@ def reading(statement: Formula, tensors: Mapping[str, ir.Tensor]) -> Formula:
 
 
 def numbered(expr: ir.Expr, box: Box, depth: int = 0) -> ir.Expr:
-    """The expression with numbers and ranges in the names of the indices that it binds, to be compared.
+    """The expression with numbers and ranges in the names of the indices that it binds, for comparison.
 
-    `depth` of them are bound around it.
+    `depth` indices are bound around it.
     """
     if not isinstance(expr, ir.Reduce):
         return ir.rebuild(expr, lambda part: numbered(part, box, depth))

@@ -1,4 +1,4 @@
-"""Windows that are written term by term, as reductions: ``I(2*y) + I(2*y+1)`` is ``sum[i in 0:2](I(2*y+i))``."""
+"""Recognises windows written term by term: ``I(2*y) + I(2*y+1)`` becomes ``sum[i in 0:2](I(2*y+i))``."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,18 +13,18 @@ from .flattening import flattened
 from .inlining import Step
 from .substitution import substitute_expr
 
-# Fewer terms of a sum stay terms; of more, nobody writes a window.
+# Fewer terms stay terms; more are not written as a window by hand.
 LEAST_TERMS: Final = 4
 MOST_TERMS: Final = 64
 _OPERATORS: Final = ("+", "max", "min")
-# In half precision a sum is rounded after every term, unlike a reduction.
+# In half precision such a sum is rounded after every term, unlike a reduction.
 _TYPES: Final = ("float32", "float64")
 
 
 def windowed(step: Step) -> Step:
-    """The step with sums and extrema of the same expression at every point of a grid of shifts as reductions.
+    """The step with sums and extrema of the same expression over a grid of shifts as reductions.
 
-    However the terms are put in parentheses, and in pairs of pairs too; what is no whole grid stays as it is.
+    Terms may be grouped by parentheses in any way, also in nested pairs; an incomplete grid is left alone.
     """
     value = _windows(step.statement.value)
     if value == step.statement.value:
@@ -39,7 +39,7 @@ def windowed(step: Step) -> Step:
 
 
 def _is_window(reducer: Reducer | ir.Monoid, indices: Sequence[IndexVar], box: Box) -> bool:
-    """Whether a reduction has as many terms as a window has: two sums of pairs are none."""
+    """Whether a reduction has enough terms for a window: two sums of pairs do not."""
     terms = prod(box[index][1] for index in indices if index in box)
     return terms >= (LEAST_TERMS if reducer is Reducer.SUM else 2)
 
@@ -53,7 +53,7 @@ def _reductions(statement: Formula) -> Iterator[tuple[Reducer | ir.Monoid, Seque
 
 
 def _named(expr: ir.Expr, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
-    """The expression with names of their own for the indices of its windows, whose ranges go to the box."""
+    """The expression with fresh names for the indices of its windows, whose ranges are added to the box."""
     expr = ir.rebuild(expr, lambda part: _named(part, box))
     if not isinstance(expr, ir.Reduce) or not isinstance(expr.indices[0], _Tap):
         return expr
@@ -68,13 +68,13 @@ def _named(expr: ir.Expr, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Tap(IndexVar):
-    """An index of a window, the same for windows that are alike: `name` and `tag` are its axis and its depth."""
+    """An index of a window, equal for similar windows: `name` and `tag` are its axis and its depth."""
 
     extent: int = 0
 
 
 def _windows(expr: ir.Expr) -> ir.Expr:
-    """The expression with reductions in the place of terms, pairs of terms too."""
+    """The expression with reductions in place of terms, including nested pairs."""
     if not isinstance(expr, ir.Binary) or expr.operator not in _OPERATORS or expr.dtype not in _TYPES:
         return ir.rebuild(expr, _windows)
     terms = ir.operands(expr, expr.operator)
@@ -86,7 +86,7 @@ def _windows(expr: ir.Expr) -> ir.Expr:
 
 
 def _window(expr: ir.Binary, terms: Sequence[ir.Expr]) -> ir.Reduce | None:
-    """The terms as one reduction; None where they are not one expression at every point of a grid."""
+    """The terms as one reduction; None if they are not one expression over a grid."""
     plain = _moved(terms[0], lambda _: Affine.of(0))
     if any(_moved(term, lambda _: Affine.of(0)) != plain for term in terms[1:]):
         return None
@@ -132,7 +132,7 @@ def _bases(expr: ir.Expr) -> list[int]:
 
 
 def _moved(expr: ir.Expr, base: Callable[[int], Affine]) -> ir.Expr:
-    """The expression with other constants in the subscripts that no data decide."""
+    """The expression with other constants in its data-independent subscripts."""
     if not isinstance(expr, ir.Access):
         return ir.rebuild(expr, lambda part: _moved(part, base))
     if any(subscript.is_data or subscript.base.constant is None for subscript in expr.indices):

@@ -1,4 +1,4 @@
-"""A factor that is 0 or 1 is a guard where the others are finite: ``sum[n](float(c(n)) * X(n))`` over what counts."""
+"""Factors that are 0 or 1 become guards if the others are finite: ``sum[n](float(c(n)) * X(n))`` skips the zeros."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from .definitions import Formula, guarded
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A statement with guards in the place of factors that may be zero, and what has to be finite for that.
+    """A statement with guards in place of factors that may be zero, and the values that must be finite.
 
-    Where one of these is not finite, a zero times it is NaN, and the statement is another one.
+    If one of these is not finite, zero times it is NaN, and the results would differ.
     """
 
     statement: Formula
@@ -43,7 +43,9 @@ class _Conditional:
 
 
 def without_truths(statement: Formula) -> Guarded | None:
-    """The statement with a guard for each factor of a sum that is zero where a condition is false; None without any."""
+    """The statement with a guard for each factor of a sum that is zero where a condition is false; None if there are
+    none.
+    """
     finite: list[ir.Expr] = []
     given, statement = statement, by_choices(statement)
 
@@ -69,7 +71,7 @@ def without_truths(statement: Formula) -> Guarded | None:
 
 
 def _over_what_counts(total: _Sum) -> _Sum | None:
-    """The sum over the points at which no factor is zero by a condition; None if there is no such factor."""
+    """The sum over the points where no factor is conditionally zero; None if there is no such factor."""
     conditions, body = list(ir.conjuncts(total.guard)), total.body
     while (parts := guarded(Reducer.SUM, body)) is not None:
         condition, body = parts
@@ -99,7 +101,7 @@ def _over_what_counts(total: _Sum) -> _Sum | None:
 
 
 def _conditional(factor: ir.Expr, total: _Sum) -> _Conditional | None:
-    """The factor as one that is zero where a condition is false, if it is one."""
+    """The factor as conditionally zero, if it is."""
     match factor:
         case ir.Cast(operand, dtype) if operand.dtype == "bool" and dtype != "bool":
             return _Conditional(operand, ())
@@ -121,7 +123,7 @@ def _is_one(factor: ir.Expr) -> bool:
 
 
 def _together(factors: Sequence[ir.Expr]) -> Iterator[ir.Expr]:
-    """What is finite only if all factors are: products of those that the indices of one of them are enough for."""
+    """Expressions that are finite only if all factors are: products of those that share the indices of one."""
     groups: list[list[ir.Expr]] = []
     for factor in sorted(factors, key=lambda factor: -len(ir.free_indices(factor))):
         if _is_finite(factor):
@@ -136,7 +138,7 @@ def _together(factors: Sequence[ir.Expr]) -> Iterator[ir.Expr]:
 
 
 def _is_finite(factor: ir.Expr) -> bool:
-    """Whether a factor is a number, whatever the data."""
+    """Whether a factor is finite for any data."""
     match factor:
         case ir.Const(value):
             return abs(value) < float("inf")

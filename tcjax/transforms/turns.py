@@ -1,4 +1,4 @@
-"""Left sides that go round the end of a dimension: ``O((i + 3) % N) = A(i)`` is ``O(i') = A((i' - 3) % N)``."""
+"""Left sides that wrap around the end of a dimension: ``O((i + 3) % N) = A(i)`` becomes ``O(i') = A((i' - 3) % N)``."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -13,9 +13,9 @@ Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
 def turn(statement: Formula, box: Box, fixed: frozenset[IndexVar] = frozenset()) -> tuple[Formula, Box]:
-    """The statement over the places that it writes, where an index goes once round a remainder; and their ranges.
+    """The statement over the positions that it writes, if an index wraps around once; and their ranges.
 
-    Sizes must be numbers, and given ranges guards. Indices that are `fixed` stay.
+    Sizes must be numbers, and given ranges guards. The `fixed` indices are kept.
     """
     for number, subscript in enumerate(statement.indices):
         others = (index.variables for n, index in enumerate(statement.indices) if n != number)
@@ -33,7 +33,7 @@ def turn(statement: Formula, box: Box, fixed: frozenset[IndexVar] = frozenset())
 
 
 def _turned(subscript: Affine, box: Box) -> tuple[IndexVar, IndexVar, int, Affine] | None:
-    """An index, one for the place that it stands for, how many places there are, and the index there.
+    """An index, a new one for its position, the number of positions, and the old index in terms of the new one.
 
     None unless the subscript is ``(i + s) % n`` or ``(s - i) % n`` and i has n values.
     """

@@ -1,4 +1,4 @@
-"""Indices of one value: a read at one is a read at a number, and a reduction over one is what it reduces."""
+"""Removes indices of a single value: reads use the number, and a reduction over one is its body."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from .substitution import substitute_expr
 
 
 def without_units(step: Step) -> Step:
-    """The step whose value does not change with indices of one value; its left side has them still."""
+    """The step without unit indices in its value; its left side keeps them."""
     values = {index: Affine.of(lo) for index, (lo, hi) in step.box.items() if hi - lo == 1}
     if not values:
         return step
@@ -28,7 +28,7 @@ def without_units(step: Step) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """The one value of each of some indices."""
+    """The single values of some indices."""
 
     values: Mapping[IndexVar, Affine]
 
@@ -47,7 +47,7 @@ class _Units:
         return expr.body if same else replace(expr, indices=expr.indices[:1])
 
     def left(self, reducer: ir.Reducer | ir.Monoid, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, ...]:
-        """The indices over which more than one point is reduced; one stays where the reducer changes even one point."""
+        """The indices of a reduction with more than one value; one stays if the reducer changes even a single point."""
         if isinstance(reducer, ir.Monoid):
             return indices
         left = tuple(index for index in indices if index not in self.values)

@@ -1,8 +1,9 @@
-"""Two nested loops as one over diagonals: points of a diagonal need only earlier ones, and are computed at once.
+"""Two nested loops as one over diagonals: the points of a diagonal need only earlier ones, and are computed at once.
 
-With ``D(i-1,j)``, ``D(i,j-1)`` and ``D(i-1,j-1)`` read for ``D(i,j)``, all points with one ``s = i + j`` are a step.
-What the loops write, and what is read at both indices, is skewed before: ``D(i,j)`` lies at ``D~(s,i)``, so that a step
-is one row of every tensor. Outside of the loops' ranges a diagonal has points that do not count.
+With ``D(i-1,j)``, ``D(i,j-1)`` and ``D(i-1,j-1)`` read for ``D(i,j)``, all points with the same ``s = i + j`` form a
+step. The tensors that the loops write, and those read at both indices, are skewed first: ``D(i,j)`` is stored at
+``D~(s,i)``, so that a step is one row of every tensor. A diagonal also has points outside the loops' ranges, which are
+masked.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,10 +19,10 @@ from .recurrences import Segment, copied
 from .specialize import specialize
 from .substitution import substitute_expr
 
-# Of a diagonal further from the order of the loops most points would lie outside of their ranges.
+# On diagonals further from the loops' order most points would be outside their ranges.
 MOST_WEIGHT: Final = 4
 
-# A dimension, and from where to where.
+# A dimension and a range along it.
 Rows = tuple[int, tuple[int, int]]
 # Statements with the ranges of their indices.
 Written = Sequence[tuple[ir.Define, Box]]
@@ -55,8 +56,8 @@ class Wavefront:
 def wavefront(segment: Segment, held: Mapping[str, Rows], begun: Mapping[str, Written]) -> Wavefront | None:
     """A segment with two nested loops as a program with one loop over diagonals; None where they have none.
 
-    Of the arguments in `held` only some rows along a dimension are there, from the first to before the second position.
-    What the loops go on writing may have `begun` with statements, which each step computes where it needs them.
+    Of the arguments in `held`, only a range of rows along a dimension exists. Tensors that the loops update may have
+    `begun` with statements, which each step recomputes where it needs them.
     """
     loops = _nested(segment)
     if loops is None:
@@ -72,7 +73,7 @@ class _Unfit(Exception):
 
 
 def _nested(segment: Segment) -> tuple[ir.Loop, ir.Loop] | None:
-    """The loop of a segment and the one in it, if there are no others."""
+    """The loop of a segment and the one inside it, if there are no others."""
     outer, function = segment.loop, segment.bound.function
     assert outer is not None
     inside = [loop for loop in function.loops if outer.first <= loop.first and loop.last <= outer.last]
@@ -84,14 +85,14 @@ def _nested(segment: Segment) -> tuple[ir.Loop, ir.Loop] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Plane:
-    """The dimensions of a tensor in which an element moves with the loops, one each, and by how much it is ahead."""
+    """The dimensions of a tensor that move with the loops, one each, and how far ahead they are."""
 
     dimensions: tuple[int, int]
     ahead: tuple[int, int]
 
 
 class _Skewing:
-    """One nest of loops, and its program over diagonals so far."""
+    """A loop nest, and its program over diagonals so far."""
 
     def __init__(
         self,
@@ -110,10 +111,10 @@ class _Skewing:
         self.spans = {n: self.bound.boxes[n] for n in self.numbers if inner.holds(n)}
         self.box: Box = {index: self.bound.boxes[inner.first][index] for index in self.indices}
         self.content = {tensor.name for tensor in segment.arguments}
-        # What is written in the plane of the loops, and what is each point's own.
+        # The tensors written in the plane of the loops, and those private to each point.
         self.planes: dict[str, _Plane] = {}
         self.own: set[str] = set()
-        # Those of them that the statements so far have written.
+        # Those of them written by the statements so far.
         self.done: set[str] = set()
         self.skewed: dict[tuple[str, tuple[int, int]], ir.Tensor] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -156,7 +157,9 @@ class _Skewing:
         return Diagonals((one, two), (self.box[one], self.box[two]), weights, places)
 
     def plain(self, number: int) -> ir.Define:
-        """A statement with numbers for sizes, guards for ranges that move, and what it accumulates as a value."""
+        """A statement with numbers for sizes, guards for ranges with varying ends, and its accumulation as part of the
+        value.
+        """
         statement = self.bound.function.statements[number]
         assert isinstance(statement, (ir.Define, ir.Accumulate)), "elaboration lets no calls into loops"
         plain = guard_ranges(specialize(statement, self.bound.sizes))
@@ -173,10 +176,10 @@ class _Skewing:
             value = ir.Binary(operator, ir.Access(target, plain.indices), value, target.dtype)
         return ir.Define(target, plain.indices, value, replace(plain.domain, guard=guard), span=plain.span)
 
-    # ---------------------------------------------------------------- what depends on what
+    # ---------------------------------------------------------------- dependences
 
     def place(self, statement: ir.Define, box: Box) -> None:
-        """Where a statement writes: in the plane of the loops, or in what is each point's own."""
+        """Where a statement writes: in the plane of the loops, or in a tensor private to each point."""
         name = statement.target.name
         plane = self.plane(statement.indices)
         if plane is not None:
@@ -191,9 +194,9 @@ class _Skewing:
         self.own.add(name)
 
     def sunk(self, number: int, statement: ir.Define) -> ir.Define:
-        """A statement beside the inner loop as one in it, at one value of its index before or behind its range.
+        """A statement next to the inner loop as one inside it, at one value of its index before or after its range.
 
-        ``D(i,0) = D(i-1,0)`` is ``D(i,j) = D(i-1,j)`` at 0.
+        ``D(i,0) = D(i-1,0)`` becomes ``D(i,j) = D(i-1,j)`` at 0.
         """
         own, (low, high) = self.inner.index, self.bound.boxes[self.inner.first][self.inner.index]
         plane = self.planes.get(statement.target.name)
@@ -228,7 +231,7 @@ class _Skewing:
         return sunk
 
     def plane(self, subscripts: Iterable[Affine]) -> _Plane | None:
-        """The dimensions that move with one loop each, at constant distances, if no other one moves."""
+        """The dimensions that move with one loop each, at constant distances, if no others move."""
         moving = {d: s for d, s in enumerate(subscripts) if s.variables & {*self.indices}}
         found: list[tuple[int, int]] = []
         for index in self.indices:
@@ -240,7 +243,7 @@ class _Skewing:
         return None if len(moving) != 2 else _Plane((one, two), (first, second))
 
     def fills(self, statement: ir.Define, box: Box) -> bool:
-        """Whether a statement writes all of its target whatever was there."""
+        """Whether a statement overwrites its whole target."""
         name, left = statement.target.name, [subscript.bare for subscript in statement.indices]
         if statement.domain.guard is not None or len({*left}) < len(left):
             return False
@@ -264,7 +267,7 @@ class _Skewing:
         raise _Unfit
 
     def distance(self, access: ir.Access) -> tuple[int, int] | None:
-        """How many steps of each loop after a point what it reads is written, if these loops write it."""
+        """How many steps of each loop after a point the element that it reads is written, if these loops write it."""
         written = self.planes.get(access.tensor.name)
         if written is None:
             return None
@@ -278,21 +281,21 @@ class _Skewing:
 
     @property
     def is_skewed(self) -> bool:
-        """Whether a diagonal is none of the rows and columns."""
+        """Whether a diagonal is neither a row nor a column."""
         return 0 not in self.weights
 
     def along(self, one: Affine, two: Affine) -> Affine:
-        """The number of the diagonal of a point, or of an element, with these coordinates."""
+        """The number of the diagonal through a point or an element with these coordinates."""
         (a, b), (up, right) = self.weights, self.signs
         return one.scale(a * up) + two.scale(b * right)
 
     def solve(self, free: Affine) -> Affine:
-        """The other coordinate of what is on a diagonal."""
+        """The other coordinate of a point on a diagonal."""
         weight, sign = self.weights[self.free], self.signs[self.free]
         return (Affine.of(self.step) - free.scale(weight * sign)).scale(self.signs[self.follows])
 
     def statement(self, number: int, statement: ir.Define) -> tuple[ir.Define, Box]:
-        """A statement at all points of a diagonal; where it does not count, elements are what they were."""
+        """A statement at all points of a diagonal; masked points keep their old elements."""
         free, other = self.indices[self.free], self.indices[self.follows]
         box = {index: ends for index, ends in self.bound.boxes[number].items() if index != other}
         box |= {self.step: self.steps, free: self.width}
@@ -313,7 +316,7 @@ class _Skewing:
         return replace(statement, target=target, indices=left, value=value, domain=domain), box
 
     def inside(self, span: Box) -> Iterator[ir.Expr]:
-        """That a point of a diagonal is in the ranges of both loops."""
+        """The conditions that a point of a diagonal is in the ranges of both loops."""
         known = {self.indices[self.free]: self.width}
         known |= {} if self.is_skewed else {self.indices[self.follows]: self.box[self.indices[self.follows]]}
         for index in self.indices:
@@ -322,14 +325,14 @@ class _Skewing:
                 yield from ir.within(ir.integer(self.solved.get(index, Affine.of(index))), low, high)
 
     def otherwise(self, statement: ir.Define) -> ir.Expr:
-        """What an element has where a statement does not count."""
+        """The value of an element where a statement is masked."""
         target = statement.target
         if target.name in self.done or (target.name in self.planes and target.name in self.content):
             return self.expr(ir.Access(target, statement.indices))
         return constant(0, target.dtype)
 
     def diagonals(self, ends: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """The numbers of the diagonals of a box."""
+        """The range of diagonal numbers of a box."""
         low = high = 0
         for (first, end), weight, sign in zip(ends, self.weights, self.signs, strict=True):
             one, two = sorted((weight * sign * first, weight * sign * (end - 1)))
@@ -362,7 +365,7 @@ class _Skewing:
         distance = self.distance(access)
         if distance is not None:
             assert plane is not None
-            # What is written later, or not yet, is there as it was before the loops.
+            # Elements written later, or not yet, have their values from before the loops.
             is_before = distance > (0, 0) or (distance == (0, 0) and self.is_skewed and name not in self.done)
             if is_before and name not in self.content:
                 if distance > (0, 0):
@@ -379,7 +382,7 @@ class _Skewing:
         return replace(access, tensor=tensor, indices=self.moved(plane, access.indices))
 
     def computed(self, access: ir.Access) -> ir.Expr:
-        """What an element is before the loops, by the statements that wrote it."""
+        """The value of an element before the loops, recomputed from the statements that wrote it."""
         dtype = access.dtype
         found: ir.Expr = constant(0, dtype)
         for statement, box in self.begun[access.tensor.name]:
@@ -398,20 +401,20 @@ class _Skewing:
         return found
 
     def moved(self, plane: _Plane, subscripts: Iterable[Affine], apart: bool = False) -> tuple[Affine, ...]:
-        """The subscripts of an element in the skewed tensor: its diagonal, and the others but for one."""
+        """The subscripts of an element in the skewed tensor: its diagonal, and all others but one."""
         if not self.is_skewed and not apart:
             return tuple(map(self.affine, subscripts))
         rest = (self.affine(s) for d, s in enumerate(subscripts) if d != plane.dimensions[self.follows])
         return (Affine.of(self.step) + self.ahead(plane), *rest)
 
     def ahead(self, plane: _Plane) -> int:
-        """So many diagonals an element is ahead of the point."""
+        """By how many diagonals an element is ahead of the point."""
         return sum(w * sign * a for w, sign, a in zip(self.weights, self.signs, plane.ahead, strict=True))
 
     # ---------------------------------------------------------------- tensors
 
     def widen(self) -> None:
-        """Every diagonal of what the loops write, and all of it: then no step needs anything of before."""
+        """Extends the written tensors to every diagonal, completely: then no step needs earlier values."""
         for name, plane in self.planes.items():
             shape, origin = self.bound.shapes[name], self.bound.origins[name]
             places = zip(plane.dimensions, plane.ahead, strict=True)
@@ -420,13 +423,13 @@ class _Skewing:
             self.steps = _hull(self.steps, self.diagonals(ends))
 
     def sized(self, name: str, dtype: str) -> ir.Tensor:
-        """A tensor as it is."""
+        """A tensor, unchanged."""
         shape = self.bound.shapes[name]
         self.shapes[name], self.origins[name] = shape, self.bound.origins[name]
         return ir.Tensor(name, dtype, tuple(map(Size.of, shape)))
 
     def given(self, name: str) -> ir.Tensor:
-        """A tensor as it is before the loops; of what they write, perhaps not all rows."""
+        """A tensor before the loops; of those that they write, perhaps not all rows."""
         if name not in self.planes:
             return self.sized(name, self.dtype(name))
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
@@ -446,20 +449,20 @@ class _Skewing:
         return next(tensor.dtype for tensor in tensors if tensor.name == name)
 
     def widened(self, name: str) -> ir.Tensor:
-        """What is each point's own, for all points of a diagonal."""
+        """A tensor private to each point, for all points of a diagonal."""
         low, high = self.width
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
         return self.named(name, self.dtype(name), (high - low, *shape), (low, *origin))
 
     def place_of(self, name: str, dimensions: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shape and the first element of a tensor when it is skewed."""
+        """The shape and the first element of a skewed tensor."""
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
         low, high = self.diagonals([(origin[d], origin[d] + max(1, shape[d])) for d in dimensions])
         rest = [d for d in range(len(shape)) if d != dimensions[self.follows]]
         return (high - low, *(shape[d] for d in rest)), (low, *(origin[d] for d in rest))
 
     def written(self, name: str) -> ir.Tensor:
-        """A tensor that the loops write: skewed, a row for each step."""
+        """A tensor that the loops write: skewed, with a row for each step."""
         if not self.is_skewed:
             if name not in self.shapes and name in self.content:
                 old = self.given(name)
@@ -476,7 +479,7 @@ class _Skewing:
         return self.named(f"{name}~", self.dtype(name), tuple(shape), tuple(origin))
 
     def read(self, name: str, dimensions: tuple[int, int]) -> ir.Tensor:
-        """A tensor as it is before the loops, skewed."""
+        """A tensor before the loops, skewed."""
         key = name, dimensions
         if key not in self.skewed:
             known = sum(other == name for other, _ in self.skewed)
@@ -484,7 +487,7 @@ class _Skewing:
         return self.skewed[key]
 
     def skew(self, name: str, new: str, dimensions: tuple[int, int]) -> ir.Tensor:
-        """A new tensor with what is there before the loops, a diagonal in a row."""
+        """A new tensor with the contents from before the loops, one diagonal per row."""
         shape, origin = self.place_of(name, dimensions)
         tensor = self.named(new, self.dtype(name), shape, origin)
         given = self.given(name)
@@ -504,7 +507,7 @@ class _Skewing:
         return tensor
 
     def back(self, tensor: ir.Tensor) -> tuple[ir.Define, Box]:
-        """A result of the loops from the skewed one."""
+        """A result of the loops, copied back from the skewed tensor."""
         shape, origin = self.bound.shapes[tensor.name], self.bound.origins[tensor.name]
         indices = [Affine.of(IndexVar(f"c{d}~")) for d in range(len(shape))]
         dimensions = self.planes[tensor.name].dimensions
@@ -516,7 +519,7 @@ class _Skewing:
         return ir.Define(self.sized(tensor.name, tensor.dtype), tuple(indices), read), box
 
     def program(self, inside: list[tuple[ir.Define, Box]], after: list[tuple[ir.Define, Box]]) -> ranges.Bound:
-        """What is skewed before, the loop over diagonals, and the results."""
+        """The skewing copies, the loop over diagonals, and the results."""
         everything = (*self.before, *inside, *after)
         first = len(self.before)
         function = ir.Function(
@@ -536,9 +539,9 @@ class _Skewing:
 
 
 def begun(segment: Segment, name: str, known: Collection[str]) -> Written | None:
-    """The statements by which a run without loops writes a tensor, where it is as cheap to compute them elsewhere.
+    """The statements with which a run without loops writes a tensor, if they are as cheap to compute elsewhere.
 
-    They read no others than numbers that are `known` there.
+    They read only numbers and tensors `known` there.
     """
     bound, found = segment.bound, list[tuple[ir.Define, Box]]()
     for statement, box in zip(bound.function.statements, bound.boxes, strict=True):

@@ -1,4 +1,4 @@
-"""From typed index notation back to the trees of the notations."""
+"""Translates typed index notation back to the syntax trees of the notations."""
 
 from .sac import to_sac
 from .tc import to_tc

@@ -10,12 +10,12 @@ from ..symbolic.affine import Atom
 
 Tree = TypeVar("Tree")
 
-# What is known of sizes wherever they stand.
+# What is known about sizes everywhere.
 _SIZES = Facts()
 
 
 class Arithmetic(Protocol[Tree]):
-    """How a notation writes the arithmetic of integers."""
+    """How a notation writes integer arithmetic."""
 
     def number(self, value: int) -> Tree: ...
 

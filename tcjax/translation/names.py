@@ -1,4 +1,4 @@
-"""Names for what is written: valid in the notation, and each for one thing."""
+"""Names for the output: valid in the notation, and unique."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -40,7 +40,9 @@ def inside(reduce: ir.Reduce, names: IndexNames, taken: Collection[str]) -> dict
 
 
 def statement_indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
-    """The indices of a statement, those of its inline reductions apart: of its left side first, the reduction next."""
+    """The indices of a statement, except those of inline reductions: first those of its left side, then those of the
+    reduction.
+    """
     found = [index for target in statement.indices for index in _ordered(target.variables)]
     if isinstance(statement, ir.Accumulate):
         found += statement.reduction
@@ -52,7 +54,7 @@ def statement_indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, .
 
 
 def expressions(statement: ir.Statement) -> Iterator[ir.Expr]:
-    """The expressions of a statement, those inside its left side included."""
+    """The expressions of a statement, including those in its left side."""
     match statement:
         case ir.Define(_, indices, value, domain) | ir.Accumulate(_, indices, _, _, _, value, _, domain):
             yield from (data.expr for index in indices for data in ir.data_atoms(index))
@@ -68,7 +70,7 @@ def expressions(statement: ir.Statement) -> Iterator[ir.Expr]:
 
 
 def called(function: ir.Function) -> frozenset[str]:
-    """The names of everything that the function applies."""
+    """The names of all functions that the function applies."""
     names: set[str] = set()
     for statement in function.statements:
         match statement:

@@ -10,7 +10,7 @@ from ..symbolic.size import SizeAtom
 from .formula import Fenced, Formula, Number, Row, Scripts, Sign, Space, Symbol, Word, applied
 
 Indices = Mapping[IndexVar, Symbol]
-# How an expression that decides a subscript is written.
+# Writes the expressions inside subscripts.
 Write = Callable[[ir.Expr], Formula]
 
 
@@ -120,6 +120,6 @@ def _sum(terms: Iterable[tuple[bool, Formula]]) -> Formula:
 
 
 def _grouped(formula: Formula) -> Formula:
-    """In parentheses where it has operators of its own."""
+    """In parentheses if it contains operators."""
     has_signs = isinstance(formula, Row) and any(isinstance(item, Sign) for item in formula.items)
     return Fenced("(", formula, ")") if has_signs else formula

@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name of the program, with as many primes as it takes to distinguish it from others of that name."""
+    """A name of the program, with enough primes to distinguish it from others of that name."""
 
     name: str
     primes: int = 0

@@ -1,11 +1,11 @@
-"""Builtin functions as mathematics writes them."""
+"""Builtin functions in mathematical notation."""
 
 from collections.abc import Callable
 from typing import Final
 
 from .formula import Fenced, Formula, Fraction, Number, Root, Row, Scripts, Sign, Space, Symbol, Word, applied
 
-# Named otherwise than here; what is in neither table keeps its name.
+# Functions with another name in mathematics; what is in neither table keeps its name.
 _NAMES: Final[dict[str, Formula]] = {
     "acos": Word("arccos"),
     "asin": Word("arcsin"),
@@ -67,6 +67,6 @@ def _base(formula: Formula) -> Formula:
 
 
 def _term(formula: Formula) -> Formula:
-    """Behind a plus: in parentheses where a sign begins it."""
+    """After a plus: in parentheses if it begins with a sign."""
     begins = isinstance(formula, Row) and isinstance(formula.items[0], Sign)
     return Fenced("(", formula, ")") if begins else formula

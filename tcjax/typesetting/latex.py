@@ -23,7 +23,7 @@ from .formula import (
 )
 from .letters import GREEK
 
-# Words that are commands; any other is an `\operatorname`.
+# Words that are LaTeX commands; any other becomes an `\operatorname`.
 _COMMANDS: Final = frozenset(
     ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arccos", "arcsin", "arctan", "min", "max"]
 )
@@ -59,7 +59,7 @@ _SIGNS: Final = {
 }
 _BRACKETS: Final = {"⌊": r"\lfloor", "⌋": r"\rfloor", "⌈": r"\lceil", "⌉": r"\rceil", "|": r"\vert"}
 
-# What has another meaning in LaTeX. Identifiers have only underscores of these, but names come from anywhere.
+# Characters with another meaning in LaTeX. Identifiers contain only underscores, but names come from anywhere.
 _ESCAPES: Final = {
     **{character: f"\\{character}" for character in "_{}$&#%"},
     "\\": r"\backslash{}",
@@ -89,7 +89,7 @@ def _write(formula: Formula) -> str:
             return _SIGNS.get(text, text)
         case Sign(text, alone):
             sign = _SIGNS.get(text, text)
-            # A sign between nothing and its operand has no space on either side.
+            # A unary sign has no space on either side.
             return f"{{{sign}}}" if alone and not sign.startswith("{") and text != "-" else sign
         case Word(text):
             return _word(text)
@@ -106,7 +106,7 @@ def _write(formula: Formula) -> str:
             below = "" if sub is None else f"_{{{_write(sub)}}}"
             above = "" if sup is None else f"^{{{_write(sup)}}}"
             inner = _write(base)
-            # Primes are a superscript already.
+            # Primes are already a superscript.
             if above and inner.endswith("'"):
                 inner = f"{{{inner}}}"
             return f"{inner}{below}{above}"
@@ -143,7 +143,7 @@ def _name(name: str) -> str:
 
 def _word(text: str, *, limits: bool = False) -> str:
     if text in _COMMANDS:
-        # The arc functions and the like have no limits, but no reduction is called so.
+        # Arc functions and the like take no limits, but no reduction has such a name.
         return f"\\{text}"
     if text in _TEXTS:
         return rf"\text{{{text}}}"
@@ -155,7 +155,7 @@ def _escaped(text: str) -> str:
 
 
 def _joined(pieces: list[str]) -> str:
-    """The pieces, with a space where a command would run into a letter."""
+    """The pieces, with a space where a command would merge with a letter."""
     text = ""
     for piece in pieces:
         runs_on = re.search(r"\\[A-Za-z]+$", text) and (piece[:1].isalpha() or piece[:1] == "\\")

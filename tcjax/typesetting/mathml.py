@@ -42,7 +42,7 @@ def inline(formula: Formula) -> Element:
 
 def _aligned(line: Line) -> Element:
     cells = (_write(line.left), _relation(line.relation), _write(line.right))
-    # Browsers know no `columnalign`, and not all of them the style sheet.
+    # Browsers do not know `columnalign`, and not all of them apply the style sheet.
     sides = ("right", "center", "left")
     styles = [f"text-align: {side}; padding: 0.35em 0.15em" for side in sides]
     shown = zip(cells, styles, strict=True)
@@ -95,7 +95,7 @@ def _write(formula: Formula) -> Element:
 
 def _symbol(name: str, primes: int) -> Element:
     text = GREEK.get(name, name)
-    # One letter is italic by itself, more are only where a style says so.
+    # MathML makes single letters italic; longer names need a style.
     symbol = element("mi", text) if len(text) == 1 else element("mi", text, style="font-style: italic")
     return element("msup", symbol, element("mo", "′" * primes)) if primes else symbol
 

@@ -24,7 +24,7 @@ def typeset_statement(statement: ir.Statement, defined: Iterable[str] = ()) -> L
 
 
 class _Program:
-    """One call of `typeset`: every function that is called is shown once."""
+    """One call of `typeset`: every called function is shown once."""
 
     def __init__(self) -> None:
         self.shown: set[str] = set()
@@ -66,7 +66,7 @@ def _define(statement: ir.Define, again: bool) -> Line:
     conditions = scope.propositions(ir.conjuncts(domain.guard))
     given = [scope.range(range_) for range_ in domain.ranges]
     if conditions and _covers(statement.indices):
-        # A point that takes no part keeps its value, which is zero in the beginning.
+        # An excluded point keeps its value, which is initially zero.
         rest = left if again else Number("0")
         right: Formula = Cases(((scope.plain(value), listed(conditions)), (rest, None)))
         return Line(left, relation, _among(right, given))
@@ -94,7 +94,7 @@ def _accumulate(statement: ir.Accumulate, again: bool) -> Line:
         outer += scope.propositions(conditions)
     operator = reducer.operator or reducer.value
     if not _covers(statement.indices):
-        # Several points may meet in one element.
+        # Several points may write one element.
         points = Row((Word("for all"), Space(), listed([scope.indices[i] for i in _on_the_left(statement.indices)])))
         return Line(left, _update(operator), _among(value, [points, *outer]))
     if statement.restart:
@@ -112,12 +112,12 @@ def _update(operator: str) -> Sign | Word:
 
 
 def _among(value: Formula, conditions: list[Formula]) -> Formula:
-    """The value, and for which points it holds."""
+    """The value, and the points for which it holds."""
     return Row((value, Space("wide"), listed(conditions))) if conditions else value
 
 
 def _covers(indices: tuple[Affine, ...]) -> bool:
-    """Whether every point has an element of its own: plain indices, each once."""
+    """Whether every point writes its own element: plain indices, each once."""
     bare = [index.bare for index in indices]
     return None not in bare and len(set(bare)) == len(bare)
 
@@ -128,7 +128,7 @@ def _on_the_left(indices: tuple[Affine, ...]) -> list[IndexVar]:
 
 
 def _scope(statement: ir.Define | ir.Accumulate) -> Expressions:
-    """Every index of the statement but those of inline reductions."""
+    """Every index of the statement except those of inline reductions."""
     found = [*_on_the_left(statement.indices), *statement.domain.loops]
     if isinstance(statement, ir.Accumulate):
         found += statement.reduction

@@ -1,4 +1,4 @@
-"""Expressions as formulas, with parentheses where the usual reading would be another."""
+"""Expressions as formulas, with parentheses wherever they would be misread."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from .formula import (
 from .functions import builtin_formula
 from .letters import index_symbol
 
-# How tight a formula holds together.
+# How tightly a formula binds.
 CHOICE: Final = 0
 OR: Final = 1
 AND: Final = 2
@@ -58,7 +58,7 @@ class Expressions:
     indices: Mapping[IndexVar, Symbol]
 
     def at(self, expr: ir.Expr, level: int) -> Formula:
-        """The expression, in parentheses unless it holds together at `level`."""
+        """The expression, in parentheses unless it binds at least as tightly as `level`."""
         formula, own = self.write(expr)
         return formula if own >= level else Fenced("(", formula, ")")
 
@@ -180,7 +180,7 @@ class Expressions:
                 return Scripts(inner, None, exponent)
 
     def cast(self, operand: ir.Expr, dtype: str) -> tuple[Formula, int]:
-        """Only what a conversion changes is shown: truth values become 0 and 1, fractions are cut off."""
+        """Only what a conversion changes is shown: booleans become 0 and 1, fractions are cut off."""
         if operand.dtype == "bool":
             return Fenced("[", self.proposition(operand), "]"), ATOM
         if dtype == "bool":
@@ -234,7 +234,7 @@ class Expressions:
         body: ir.Expr,
         rank: ir.Expr | None,
     ) -> Formula:
-        """The reduction over indices, with given ranges and conditions below its sign."""
+        """The reduction over indices, with ranges and conditions below its symbol."""
         under = self.under(indices, ranges, conditions)
         if isinstance(reducer, Reducer) and reducer.inject is not None and reducer.finish is not None:
             inner = applied(Word(reducer.inject), self.plain(body))
@@ -263,7 +263,7 @@ class Expressions:
 
 
 def constant(value: bool | int | float | complex) -> tuple[Formula, int]:
-    """A number, a power of ten where it has many zeros."""
+    """A number, as a power of ten if it has many zeros."""
     match value:
         case bool():
             return Word("true" if value else "false"), ATOM
@@ -288,7 +288,7 @@ def constant(value: bool | int | float | complex) -> tuple[Formula, int]:
 
 
 def _loses(source: str, target: str) -> bool:
-    """Whether a conversion changes more than the rounding: integers wrap, imaginary parts go."""
+    """Whether a conversion changes more than rounding does: integers wrap, imaginary parts are lost."""
     if types.is_integral(source) and types.is_integral(target):
         loses_sign = source in types.SIGNED and target in types.UNSIGNED
         return loses_sign or types.BITS[target] < types.BITS[source]

@@ -90,7 +90,7 @@ def test_without_a_promise_the_help_shows_it() -> None:
 
 
 def test_a_promise_about_no_subscript_is_refused() -> None:
-    with pytest.raises(tcjax.CompileError, match="it promises nothing"):
+    with pytest.raises(tcjax.CompileError, match="the promise has no effect"):
         tcjax.kernel("def f(float(N) x, int32(N) J) -> (float(M) O) { O(J(i)) = x(i) where unique J(i) + 1 }")
 
 

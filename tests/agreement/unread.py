@@ -1,4 +1,4 @@
-"""What no point reads counts for nothing: infinities and NaN there change no value and no derivative."""
+"""What no point reads contributes nothing: infinities and NaN there change no value and no derivative."""
 
 import sys
 from collections.abc import Iterator, Mapping

@@ -172,7 +172,7 @@ def test_the_equivalence_is_ignored() -> None:
         ("O(i) = A(i) <=> f(A, x)", "TC0201", "`x`"),
         ("O(i) = A(i) where k = 1, k = 2", "TC0202", "already a let"),
         ("O(k) = A(k) where k = 1", "TC0202", "already an index"),
-        ("O(i) = A(k) where k = k + 1", "TC0202", "by itself"),
+        ("O(i) = A(k) where k = k + 1", "TC0202", "in terms of itself"),
         ("O(i) = sum[k, k](A(k))", "TC0202", "twice"),
         ("N(i) = A(i)", "TC0202", "`N` is a tensor"),
         ("T(i) = A(i) float(T) R", "TC0202", "`T` is a tensor"),

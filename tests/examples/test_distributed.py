@@ -162,8 +162,8 @@ def test_ranks_end_with_their_launcher(tmp_path: Path, how: signal.Signals) -> N
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--processes", "0", __file__], "launch: argument --processes: '0' is no number from 1 to 64"),
-        (["--processes", "two", __file__], "launch: argument --processes: 'two' is no number from 1 to 64"),
+        (["--processes", "0", __file__], "launch: argument --processes: '0' is not a number from 1 to 64"),
+        (["--processes", "two", __file__], "launch: argument --processes: 'two' is not a number from 1 to 64"),
         (["--processes", "2", "nowhere.py"], "launch: there is no file 'nowhere.py'"),
         (["--processes", "2"], "launch: name a program, as in"),
         (["--procesess", "2", __file__], "launch: there is no option '--procesess'"),

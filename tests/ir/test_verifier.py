@@ -60,7 +60,7 @@ UNSOUND: dict[str, Callable[[ir.Function], ir.Function]] = {
     ),
     "a wrong number of subscripts": changed(0, value=lambda v: ir.Access(_tensor(v), ())),
     "a wrong number of left subscripts": changed(0, indices=()),
-    "a subscript that is no integer": changed(
+    "a subscript that is not an integer": changed(
         0, value=lambda v: ir.Access(_tensor(v), (Affine.of(ir.Data(ir.Const(1.0, "float32"))),))
     ),
     "a tensor that is not defined": changed(0, value=ir.Access(ir.Tensor("X", "float32", ()), ())),

@@ -1,4 +1,4 @@
-"""What a guard leaves out counts for nothing in a matrix product, even if it is infinite or not a number."""
+"""Masked terms contribute 0 to a matrix product, even against inf or NaN."""
 
 import jax
 import jax.numpy as jnp

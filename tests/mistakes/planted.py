@@ -635,7 +635,7 @@ MISTAKES = [
         "pad around a product",
         "y(i)=pad(2.0*x(i-1), 0) where i in 0:x.0",
         "y(i)=2.0*pad(x(i-1), 0) where i in 0:x.0",
-        "pad every read by itself",
+        "pad each read separately",
         [(5,)],
     ),
     Mistake(

@@ -32,7 +32,7 @@ DISTANCE = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
             True,
             "store 64 MiB",
         ),
-        ("def f(float(N,M) a) -> (O) { O(i) max=! a(i,j) * 2.0 }", (SQUARE,), False, "elements of their own"),
+        ("def f(float(N,M) a) -> (O) { O(i) max=! a(i,j) * 2.0 }", (SQUARE,), False, "its own elements"),
         ("def f(float(N,M) a) -> (O) { O(i) = mink[j](a(i,j), 3) }", (SQUARE,), False, "mink runs in XLA"),
     ],
 )

@@ -145,6 +145,8 @@ def test_what_is_looked_up_moves_or_its_table_whichever_is_less(
     sharded = plan(text, {"i": ("x",), "k": ("x",)}, *shapes)
 
     assert {message.operation: message.bytes for message in messages(sharded)} == told
+
+
 STEPS = """
 def f(float(N,M) u0) -> (u) {
     u(i,j) = u0(i,j)

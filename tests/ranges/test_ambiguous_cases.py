@@ -48,13 +48,13 @@ def refused(text: str, **shapes: tuple[int, ...]) -> CompileError:
             "def f(float(N) A) -> (O) { O(i) = i > 3 ? A(i-1) : 0.0 }",
             {"A": (3,)},
             "i",
-            "`A(i-1)` is read under a condition, and then only a bare `i` counts",
+            "`A(i-1)` is read under a condition, where only a bare `i` limits it",
         ),
         (
             "def f(float(N,N) A) -> (L) { for j in 0:N { L(i,j) = A(i,j) - sum[k where k < j](L(i,k)) } }",
             {"A": (3, 3)},
             "k",
-            "how large `L` is, the loop says later",
+            "the loop gives the size of `L` only later",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_constant_dimension_is_checked() -> None:
     error = refused("def f(float(4) A) -> (t) { t +=! A(i) }", {"A": (5,)})
 
     assert error.code == "TC0601"
-    assert error.message == "dimension 0 of `A` is declared to be 4, the argument has 5 there"
+    assert error.message == "dimension 0 of `A` is declared to be 4, but the argument has 5 there"
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3, 4)])
@@ -51,13 +51,13 @@ def test_a_wrong_rank_is_refused(shape: tuple[int, ...]) -> None:
 
     assert error.code == "TC0502"
     assert error.kind == "rank"
-    assert error.message.startswith("`A` has 2 dimensions (M, K), the argument has ")
+    assert error.message.startswith("`A` has 2 dimensions (M, K), but the argument has ")
 
 
 def test_an_array_where_a_scalar_is_declared_is_refused() -> None:
     error = refused("def f(float a, float(N) A) -> (B) { B(i) = a * A(i) }", {"a": (1,), "A": (3,)})
 
-    assert error.message.startswith("`a` is a scalar, the argument has 1 dimension")
+    assert error.message.startswith("`a` is a scalar, but the argument has 1 dimension")
 
 
 def test_a_keyword_gives_a_free_size() -> None:

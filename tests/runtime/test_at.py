@@ -182,13 +182,13 @@ def test_it_is_plain_data_and_a_page() -> None:
     ("where", "indices", "said"),
     [
         ((), {"m": 3}, "nothing says what `n` is"),
-        ((), {"m": 3, "j": 2}, "`j` is no index of `C`"),
+        ((), {"m": 3, "j": 2}, "`j` is not an index of `C`"),
         ((), {"m": 4, "n": 0}, r"there is no C\[4, 0\]: dimension 0 runs from 0 to below 4"),
         ((0, -1), {}, r"there is no C\[0, -1\]"),
         ((1,), {}, "`C` has 2 dimensions, and 1 numbers were given"),
         ((1, 2), {"m": 1}, "by indices or by numbers, not by both"),
-        (("D", 1, 2), {}, "`D` is no result of `mm`"),
-        ((1.5, 2), {}, "1.5 is no place of an element"),
+        (("D", 1, 2), {}, "`D` is not a result of `mm`"),
+        ((1.5, 2), {}, "1.5 is not the position of an element"),
         ((), {"m": True, "n": 0}, "True is no place"),
     ],
 )

@@ -244,5 +244,5 @@ def test_a_root_of_zero_has_no_gradient_to_compare() -> None:
 
 @pytest.mark.parametrize("options", [{"examples": -1}, {"examples": 2.5}, {"seed": "a"}, {"examples": True}])
 def test_an_odd_number_of_examples_is_refused(options: dict) -> None:
-    with pytest.raises(tcjax.CompileError, match="is no number of"):
+    with pytest.raises(tcjax.CompileError, match="is not a number of"):
         tcjax.kernel(MM).check(**options)

@@ -16,6 +16,6 @@ def test_two_processes_compute_what_one_does_and_say_what_they_cannot_see() -> N
         "checked: True",
         "gradient: True",
         "collectives: True",
-        "interpreted: parts of `A` are with other processes, and here all of its values are needed",
+        "interpreted: other processes hold parts of `A`, and all of its values are needed here",
     ]
     assert printed == [f"[{rank}] {line}" for rank in (0, 1) for line in expected]

@@ -102,11 +102,11 @@ def test_devices_combine_in_order_only_where_the_first_index_is_cut() -> None:
 @pytest.mark.parametrize(
     ("given", "axes", "message"),
     [
-        (None, {"m": "data"}, "is no mesh"),
+        (None, {"m": "data"}, "is not a mesh"),
         (mesh(), ["m"], "does not say"),
         (mesh(), {0: "data"}, "does not say"),
-        (mesh(), {"m": "nowhere"}, "is no axis"),
-        (mesh(), {"m": None}, "is no axis"),
+        (mesh(), {"m": "nowhere"}, "is not an axis"),
+        (mesh(), {"m": None}, "is not an axis"),
         (mesh(), {"m": ("data", "data")}, "twice"),
     ],
 )

@@ -90,7 +90,7 @@ class TestSearch:
         outcome = self.run(["a"], ["b"], times={"a": 0.0, "b": 0.0}, left=2.0, clock=lambda: now[0], timer=timer)
 
         assert outcome.best.name == "a"
-        assert outcome.stopped == "the time was up"
+        assert outcome.stopped == "the time limit was reached"
         assert now[0] == 2.0
 
     def test_without_time_to_compile_nothing_but_the_plan_is_left(self) -> None:
@@ -367,7 +367,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "long", None])
     def test_a_time_that_is_none_is_refused(self, seconds: Any) -> None:
-        with pytest.raises(tcjax.CompileError, match="is no time"):
+        with pytest.raises(tcjax.CompileError, match="is not a search time"):
             tcjax.kernel(BLUR).tune(picture(), seconds=seconds)
 
     def test_wrong_arguments_are_refused_as_in_a_call(self) -> None:

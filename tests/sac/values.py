@@ -192,7 +192,7 @@ def known(found: Value) -> Operand:
 
 
 def abstract(shaped: Shaped, what: str) -> Operand:
-    """An index variable while shapes are computed: nobody knows its value."""
+    """An index variable while shapes are computed: its value is unknown."""
 
     def unknown() -> Value:
         raise NeedsIndex(what)

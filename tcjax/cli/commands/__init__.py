@@ -1,4 +1,4 @@
-"""One file for each subcommand; what needs JAX is imported when it runs."""
+"""One file for each subcommand; modules that need JAX are imported only when it runs."""
 
 from .bench import bench
 from .check import check

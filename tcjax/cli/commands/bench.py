@@ -1,4 +1,4 @@
-"""``tcjax bench``: how fast a program and its gradient run, and how fast the same by hand."""
+"""``tcjax bench``: times a program and its gradient, and a hand-written version for comparison."""
 
 import click
 
@@ -32,10 +32,10 @@ def bench(
     backend: str,
     memory_limit: str | None,
 ) -> None:
-    """Times the compiled program and its gradient on random arrays: medians, compilation apart, temporary bytes.
+    """Times the compiled program and its gradient on random arrays: medians without compilation, temporary bytes.
 
-    The gradient is that of the sum of all float results by every float parameter. --against is run and timed in turn
-    with the program; the results are compared.
+    The gradient is that of the sum of all float results with respect to every float parameter. --against is run and
+    timed in turn with the program, and the results are compared.
 
     \b
     Example:

@@ -16,7 +16,7 @@ from ..failures import Failure, show_error
 if TYPE_CHECKING:
     from ..checking import Numbers
 
-# Between two looks at the files, in seconds.
+# Seconds between two looks at the files.
 _PAUSE: Final = 0.2
 
 
@@ -37,10 +37,10 @@ def check(
     as_json: bool,
     watch: bool,
 ) -> None:
-    """Reports the mistakes of all definitions of all files.
+    """Reports the mistakes in all definitions of all files.
 
     Python files are read, not run: kernels are the functions under @tcjax.kernel and the texts in tcjax.kernel("...").
-    With --shapes, reads are checked for these numbers wherever the parameters of a definition have them.
+    With --shapes, definitions that have these parameters are also checked at these sizes.
 
     \b
     Exit code: 0 without a mistake, 1 with one, 2 for misuse and for a file that cannot be read.
@@ -61,7 +61,7 @@ def check(
             raise click.exceptions.Exit(code)
         return
     if as_json or "-" in files:
-        raise click.UsageError("--watch shows findings of files to a person: leave out --json and -")
+        raise click.UsageError("--watch prints findings for a person to read: leave out --json and -")
     while True:
         seen = _times(files)
         click.clear()
@@ -74,7 +74,7 @@ def check(
 
 
 def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """When each file was changed, and how long it is; None for one that is not there."""
+    """Modification time and length of each file; None for a missing one."""
 
     def of(path: str) -> tuple[int, int] | None:
         try:
@@ -87,7 +87,7 @@ def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
 
 
 def _checked(files: Sequence[str], notation: str | None, numbers: "Numbers", as_json: bool) -> int:
-    """Shows the findings of all files; the exit code."""
+    """Shows the findings of all files and returns the exit code."""
     from ...diagnostics import CompileError
     from ..checking import check_text
     from ..texts import read_text

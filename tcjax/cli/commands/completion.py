@@ -1,4 +1,4 @@
-"""``tcjax completion``: what a shell reads to complete the command."""
+"""``tcjax completion``: the script that lets a shell complete the command."""
 
 import click
 
@@ -20,5 +20,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None, "click completes these shells"
     source = found(ctx.find_root().command, {}, "tcjax", "_TCJAX_COMPLETE")
-    # `source` asks the installed shell for its version; the script does not depend on it.
+    # `source` asks the installed shell for its version, but the script does not depend on it.
     click.echo(source.source_template % source.source_vars())

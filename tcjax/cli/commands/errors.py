@@ -1,4 +1,4 @@
-"""``tcjax errors``: the pages that teach each mistake."""
+"""``tcjax errors``: the page that explains each mistake."""
 
 import re
 
@@ -10,8 +10,8 @@ from ..failures import Failure
 @click.command(short_help="What an error code means.")
 @click.argument("code", metavar="[CODE|WORD]", required=False)
 def errors(code: str | None) -> None:
-    """The page of an error code: what it means, a wrong program and a right one; without a code, the list; with a
-    word, the codes whose pages have it.
+    """The page of an error code: what it means, a wrong program and a right one. Without a code, the list; with a word,
+    the codes whose pages contain it.
 
     \b
     Example:
@@ -24,7 +24,7 @@ def errors(code: str | None) -> None:
     if code is not None and not re.fullmatch(r"\s*(tc)?\d+\s*", code, re.IGNORECASE):
         listed = [each for each in Code if code.casefold().strip() in explanation(each).casefold()]
         if not listed:
-            raise Failure(f"no page of an error has {code!r}; `tcjax errors` lists all")
+            raise Failure(f"no error page mentions {code!r}; `tcjax errors` lists all")
         code = None
     if code is None:
         for each in listed:
@@ -44,7 +44,7 @@ def _near(wanted: str) -> str:
     codes = [code.value for code in Code]
     same_kind = [code for code in codes if code[:4] == wanted[:4]]
     near = sorted(same_kind or codes, key=lambda code: (_distance(code, wanted), code))[:3]
-    return f"near ones are {', '.join(near)}; `tcjax errors` lists all"
+    return f"similar codes are {', '.join(near)}; `tcjax errors` lists all"
 
 
 def _distance(code: str, wanted: str) -> int:

@@ -24,8 +24,10 @@ from ..failures import files, one_line
 @options.shard
 @options.device
 @options.links
-@click.option("--compiled", is_flag=True, help="Compile it too, forward and gradient, and tell XLA's own figures.")
-@click.option("--html", "page", metavar="OUT", help="Write a page with pictures, which needs nothing else, to OUT.")
+@click.option(
+    "--compiled", is_flag=True, help="Also compile the kernel and its gradient, and report XLA's own figures."
+)
+@click.option("--html", "page", metavar="OUT", help="Write a self-contained page with pictures to OUT.")
 def explain(
     file: str,
     notation: str | None,

@@ -12,8 +12,10 @@ from ..failures import Failure
 @options.files
 @options.notation
 @click.option("--write", "mode", flag_value="write", help="Rewrite the files in place.")
-@click.option("--check", "mode", flag_value="check", help="Only say which files would change; exit code 1 if any.")
-@click.option("--diff", "mode", flag_value="diff", help="Show what would change; exit code 1 if anything.")
+@click.option(
+    "--check", "mode", flag_value="check", help="Only list the files that would change; exit code 1 if there are any."
+)
+@click.option("--diff", "mode", flag_value="diff", help="Show what would change; exit code 1 if anything would.")
 def fmt(files: tuple[str, ...], notation: str | None, mode: str | None) -> None:
     """Prints the files with one statement a line, two spaces of indentation and no parenthesis too many.
 

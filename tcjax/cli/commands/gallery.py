@@ -1,4 +1,4 @@
-"""``tcjax gallery``: programs of one page, listed, shown and copied."""
+"""``tcjax gallery``: example programs of one page each, to list, show and copy."""
 
 from pathlib import Path
 
@@ -13,10 +13,11 @@ def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     return [each.name for each in entries() if each.name.startswith(incomplete)]
 
 
-@click.group(short_help="Programs of one page: list, show or copy them.", invoke_without_command=True)
+@click.group(short_help="Example programs of one page each: list, show or copy them.", invoke_without_command=True)
 @click.pass_context
 def gallery(ctx: click.Context) -> None:
-    """Programs of one page, each with data, a reference, what one writes by hand, and a picture; alone, the list.
+    """Example programs of one page, each with data, a reference, a hand-written version and a picture. Without a
+    subcommand, lists them.
 
     \b
     Example:
@@ -49,11 +50,11 @@ def show(name: str) -> None:
 @gallery.command(short_help="Write a program to a file.")
 @click.argument("name", shell_complete=_names)
 @click.argument("file", required=False)
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def copy(name: str, file: str | None, force: bool) -> None:
-    """The source of a program as FILE, which is NAME.py unless given: `python FILE` checks it.
+    """Writes the source of a program to FILE (NAME.py by default); `python FILE` checks it.
 
-    A folder gets NAME.py. A file that is there stays, unless --force is given.
+    If FILE is a folder, writes NAME.py there. An existing file is kept, unless --force is given.
     """
     from ...files import replacing
     from ...gallery import entry

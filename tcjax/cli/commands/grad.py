@@ -11,7 +11,9 @@ from .. import options
 @options.definition
 @options.shapes
 @options.constants
-@click.option("--wrt", metavar="A,B", help="Parameters to differentiate by; without it, all of a float type.")
+@click.option(
+    "--wrt", metavar="A,B", help="Parameters to differentiate with respect to; by default, all float parameters."
+)
 @click.option("--to", "target", type=click.Choice(("tc", "sac", "python", "latex")), default="tc", show_default=True)
 def grad(
     file: str,

@@ -8,7 +8,7 @@ from ..failures import Failure
 @click.command(short_help="The language server for editors, on standard input and output.")
 def lsp() -> None:
     """Answers an editor in the Language Server Protocol: mistakes as you type, with fixes; ranges, types and formulas
-    under the cursor; where a name comes from; completion; formatting. In TC and SaC files, and in the texts and
+    under the cursor; definitions of names; completion; formatting. In TC and SaC files, and in the texts and
     @tcjax.kernel functions of Python files, which are read and not run.
 
     An editor starts it; it needs `pip install "tcjax[lsp]"`.

@@ -1,4 +1,4 @@
-"""``tcjax run``: arrays from files through a program."""
+"""``tcjax run``: runs a program on arrays from files."""
 
 import time
 from typing import Any
@@ -8,7 +8,7 @@ import click
 from .. import options
 
 
-@click.command(cls=options.Several, short_help="Arrays from files through a program.")
+@click.command(cls=options.Several, short_help="Run a program on arrays from files.")
 @options.file
 @options.notation
 @options.definition
@@ -21,14 +21,14 @@ from .. import options
 )
 @options.sizes
 @options.constants
-@click.option("--out", metavar="DIR", help="Write the results into this directory; without it they are shown.")
+@click.option("--out", metavar="DIR", help="Write the results into this directory instead of showing them.")
 @click.option(
     "--format",
     "format",
     type=click.Choice(("npy", "npz", "csv", "png")),
     default="npy",
     show_default=True,
-    help="How results are written.",
+    help="The file format of the results.",
 )
 @click.option("--cast", is_flag=True, help="Convert arrays to the declared element types.")
 @click.option("--x64", is_flag=True, help="Compute 64-bit types in 64 bits.")
@@ -108,7 +108,7 @@ def run(
 
 
 def _once(kernel: Any, given: dict[str, Any]) -> float:
-    """Seconds of one call."""
+    """Seconds taken by one call."""
     import jax
 
     start = time.perf_counter()
@@ -117,5 +117,5 @@ def _once(kernel: Any, given: dict[str, Any]) -> float:
 
 
 def _names(kernel: Any, given: dict[str, Any]) -> list[str]:
-    """The results' names in order."""
+    """The names of the results, in order."""
     return [tensor.name for tensor in kernel.ir(**given).returns]

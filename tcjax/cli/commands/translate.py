@@ -19,7 +19,7 @@ def translate(
 ) -> None:
     """Prints every definition, or the one that --def names, in another notation.
 
-    What a SaC program is in index notation depends on the ranks of its arguments: --shapes tells them. Comments are not
+    The index notation of a SaC program depends on the ranks of its arguments, which --shapes gives. Comments are not
     translated.
 
     \b
@@ -45,7 +45,8 @@ def translate(
     definitions: dict[str, None] = {}
     for kernel in wanted:
         specs = specs_of(kernel, given) if given else {}
-        # A program has the definitions that it calls, which others call too, between empty lines.
+        # The text of a definition includes the definitions it calls, separated by empty lines; others may call them
+        # too.
         definitions |= dict.fromkeys(kernel.to(target, **specs).rstrip("\n").split("\n\n"))
     if not definitions:
         raise Failure(f"{text.name}: no definition in this text")

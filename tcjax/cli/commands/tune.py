@@ -1,4 +1,4 @@
-"""``tcjax tune``: the fastest way on this device, remembered."""
+"""``tcjax tune``: finds the fastest plan on this device and remembers it."""
 
 import signal
 import threading
@@ -28,9 +28,9 @@ def tune(
     constants: tuple[str, ...],
     seconds: float,
 ) -> None:
-    """Measures other forms of a program's loops on random arrays, and remembers the fastest for every process.
+    """Measures alternative plans of a program's loops on random arrays, and remembers the fastest for all processes.
 
-    Kernels of the same program use it from then on for these shapes. Ctrl-C ends the search and keeps the best so far.
+    Kernels of the same program use it from now on for these shapes. Ctrl-C ends the search and keeps the best so far.
 
     \b
     Example:
@@ -46,7 +46,7 @@ def tune(
     kernel = chosen(kernels_of(text, consts=read_constants(constants)), name, text.name)
     arrays = random_arrays(specs_of(kernel, given))
     positional = [arrays.pop(parameter.name) for parameter in kernel._frontend.parameters]
-    # The search ends at an interruption and keeps what it found.
+    # On an interruption the search ends and keeps what it has found.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     others: dict[str, Any] = {**arrays, **numbers}

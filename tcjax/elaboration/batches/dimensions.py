@@ -1,4 +1,6 @@
-"""Dimensions while ``...`` is written out: extents as far as they are known, and whose sizes they have."""
+"""Dimensions during the expansion of ``...``: their extents as far as known, and the parameters that have the same
+size.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +8,7 @@ from typing import TypeAlias
 
 from ...diagnostics import Code, CompileError, Span
 
-# The extents of an argument: None for one that is not known, and not 1.
+# The extents of an argument: None for one that is unknown but not 1.
 Extents: TypeAlias = tuple[int | None, ...]
 
 
@@ -14,7 +16,7 @@ Extents: TypeAlias = tuple[int | None, ...]
 class Dimension:
     """A dimension of a tensor: its extent, and the dimension of a parameter whose size it has.
 
-    Of one that is `named` by an index nothing may be known: neither its extent nor whether that is 1.
+    If it is `named` by an index, its extent may be unknown, and it may be 1.
     """
 
     extent: int | None = None
@@ -22,22 +24,22 @@ class Dimension:
     named: bool = False
 
 
-# The dimensions of a tensor; None where only a call of Python tells them.
+# The dimensions of a tensor; None if only a call of a Python function determines them.
 Shape: TypeAlias = tuple[Dimension, ...] | None
 
 
 class RankUnknownError(Exception):
-    """A definition passes a parameter on of which nothing says how many dimensions it has."""
+    """A definition passes on a parameter whose rank is unknown."""
 
 
 class Sizes:
-    """Which dimensions of parameters have one size: those that were aligned somewhere."""
+    """Which dimensions of parameters have equal sizes: those that were aligned with each other."""
 
     def __init__(self) -> None:
         self._same: dict[tuple[str, int], tuple[str, int]] = {}
 
     def joined(self, here: Sequence[tuple[str, Dimension]], span: Span) -> Dimension:
-        """One dimension of tensors that are aligned there. Raises TC0601 for extents that do not fit."""
+        """The dimension of tensors aligned there. Raises TC0601 for extents that do not fit."""
         unknown = next((name for name, dimension in here if dimension.named), None)
         if unknown is not None and len({name for name, _ in here}) > 1:
             raise CompileError(
@@ -71,13 +73,13 @@ class Sizes:
                 self._same[other] = one
 
     def root(self, source: tuple[str, int]) -> tuple[str, int]:
-        """The dimension that stands for all with this one's size."""
+        """The representative of all dimensions of this size."""
         while source in self._same:
             source = self._same[source]
         return source
 
     def size(self, dimension: Dimension, span: Span) -> str | int:
-        """The size of a dimension in a type. Raises TC0501 for one that no parameter has."""
+        """The size of a dimension in a type. Raises TC0501 for one that belongs to no parameter."""
         if dimension.extent == 1:
             return 1
         if dimension.source is None:
@@ -92,17 +94,19 @@ class Sizes:
 
 
 def plain(shape: Shape) -> Shape:
-    """What two calls have in common that are written out alike."""
+    """The part of the shape that decides the expansion: equal for calls that are written out alike."""
     return None if shape is None else tuple([replace(dimension, source=None) for dimension in shape])
 
 
 def as_parameter(dimension: Dimension, name: str, number: int) -> Dimension:
-    """A dimension of an argument as one of the parameter; what an index named in the caller may be a batch inside."""
+    """An argument's dimension as one of the parameter; one named by an index in the caller may be a batch dimension
+    inside.
+    """
     return Dimension(dimension.extent, (name, number), dimension.named)
 
 
 def as_of_caller(shape: Shape, arguments: Mapping[str, Shape]) -> Shape:
-    """A result's shape with the sizes of the arguments in the place of those of parameters."""
+    """A result's shape with the sizes of the arguments in place of the parameters' sizes."""
     if shape is None:
         return None
     found: list[Dimension] = []
@@ -117,10 +121,10 @@ def as_of_caller(shape: Shape, arguments: Mapping[str, Shape]) -> Shape:
 
 
 def extents_of(batch: Sequence[Dimension]) -> str:
-    """The extents as a message shows them."""
+    """The extents as shown in a message."""
     return f"({', '.join('?' if d.extent is None else str(d.extent) for d in batch)})"
 
 
 def numbered(dimension: Dimension) -> str:
-    """Which dimension this is, as a message says it."""
+    """Which dimension this is, in words."""
     return "its batch" if dimension.source is None else f"dimension {dimension.source[1]}"

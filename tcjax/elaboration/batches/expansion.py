@@ -1,4 +1,4 @@
-"""A definition and those that it calls, for arguments of known ranks."""
+"""Expands a definition and those that it calls, for arguments of known ranks."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .types import Types
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is known of an argument: its extents (None: not known, and not 1) and its element type."""
+    """What is known about an argument: its extents (None: unknown, but not 1) and its element type."""
 
     extents: Extents
     dtype: str | None = None
@@ -22,7 +22,7 @@ class Given:
 def guessed(definition: ast.Definition, functions: Collection[str] = ()) -> dict[str, Given]:
     """Likely arguments: one batch dimension, whose extent is not 1.
 
-    Left out are parameters of which nothing says how many dimensions they have.
+    Omits parameters whose rank is unknown.
     """
     definition = completed(definition, functions)
     ranks: dict[str, int] = {}
@@ -43,10 +43,10 @@ def guessed(definition: ast.Definition, functions: Collection[str] = ()) -> dict
 def expanded(
     definition: ast.Definition, program: ast.Program, given: Mapping[str, Given], functions: Collection[str] = ()
 ) -> tuple[ast.Definition, ast.Program]:
-    """The definition for such arguments, and the program with those that it calls, without any ``...``.
+    """The definition for such arguments, and a program with the definitions that it calls, all without ``...``.
 
-    Raises `CompileError`: TC0502 for too few dimensions, TC0601 for extents that do not fit, TC0704 where the batch
-    would be reduced; `RankUnknownError` where `given` lacks a parameter that matters.
+    Raises `CompileError`: TC0502 for too few dimensions, TC0601 for extents that do not fit, TC0704 if the batch would
+    be reduced; `RankUnknownError` where `given` lacks a parameter that matters.
     """
     expansion = _Expansion(program, functions)
     shapes: dict[str, Shape] = {}
@@ -60,7 +60,7 @@ def expanded(
 
 
 class _Expansion:
-    """One call of `expanded`: the definition and those that it calls, each written out once per batch."""
+    """One call of `expanded`: the definition and its callees, each written out once per batch."""
 
     def __init__(self, program: ast.Program, functions: Collection[str]) -> None:
         self.program = program
@@ -92,12 +92,12 @@ class _Expansion:
     def called(self, name: str, arguments: tuple[Shape, ...]) -> tuple[str, tuple[Shape, ...]]:
         """The name of a definition for arguments of these shapes, and the shapes of its results.
 
-        A dimension of a result has the size of the argument's dimension of this number, or none.
+        A dimension of a result has the size of the argument's dimension with this number, or of none.
         """
         definition = completed(self.definitions[name], self.functions)
         parameters = definition.parameters or ()
         if name in self._active or len(parameters) != len(arguments):
-            # Elaboration tells what is wrong.
+            # Elaboration reports the mistake.
             return name, ()
         key = name, tuple([plain(shape) for shape in arguments])
         if key not in self._known:

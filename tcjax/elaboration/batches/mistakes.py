@@ -1,4 +1,4 @@
-"""The words for batches that are wrong."""
+"""Messages about wrong batches."""
 
 from collections.abc import Collection
 
@@ -20,7 +20,7 @@ def batch_reduced(node: ast.Assign, read: ast.Apply) -> CompileError:
     left = phrases.element(node.target, ["...", *map(_shown, node.indices or ())], node.span)
     return CompileError(
         Code.MISSING_REDUCTION,
-        f"`...` stands on the right and not on the left: nothing reduces the batch of `{read.function}`",
+        f"`...` is on the right but not on the left: nothing reduces the batch of `{read.function}`",
         node.span.applied(node.target),
         help=f"write `{left}`, or name the dimensions that are reduced",
     )
@@ -33,7 +33,7 @@ def _shown(index: ast.Expr) -> str:
 def no_tensor(name: str, tensors: Collection[str], span: Span) -> CompileError:
     return CompileError(
         Code.UNDEFINED_NAME,
-        f"`{name}` is no tensor that is known here, so that its `...` stands for nothing",
+        f"`{name}` is not a tensor known here, so its `...` has no meaning",
         span,
         help=did_you_mean(name, tensors, "subscripts belong to a parameter, or to what an earlier statement writes"),
     )

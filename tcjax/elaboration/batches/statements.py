@@ -1,4 +1,4 @@
-"""The statements of a definition, their ``...`` written out one after the other."""
+"""Expands the ``...`` in the statements of a definition, in order."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ class Callees(Protocol):
 
 
 class Body:
-    """The statements of one definition, in order; `shapes` are those of what is known by now."""
+    """The statements of one definition, in order; `shapes` are those of the tensors known so far."""
 
     def __init__(self, callees: Callees, definition: ast.Definition, shapes: Mapping[str, Shape]) -> None:
         self.callees = callees
@@ -41,7 +41,7 @@ class Body:
         self._refuse_sizes(definition)
 
     def _refuse_sizes(self, definition: ast.Definition) -> None:
-        """Raises TC0501 for ``A.0`` of a tensor with ``...``: which dimension it is would change with the batch."""
+        """Raises TC0501 for ``A.0`` of a tensor with ``...``: which dimension that is would depend on the batch."""
         types = [each.type for each in (*(definition.parameters or ()), *definition.returns)]
         declared = {p.name: p.type.batch for p in definition.parameters or () if p.type is not None}
         batched = {name for name in {*self.batched, *declared} if declared.get(name, True)}
@@ -51,7 +51,7 @@ class Body:
                 sizes = [str(size) for size in named.dimensions] if named is not None else ["N"]
                 raise CompileError(
                     Code.WRONG_SUBSCRIPT_COUNT,
-                    f"which dimension of `{node.tensor}` this is changes with what its `...` stands for",
+                    f"which dimension of `{node.tensor}` this is depends on what its `...` stands for",
                     node.span,
                     help=f"give the size a name, {phrases.typed('float', ['...', *sizes], node.tensor, node.span)}, "
                     "and write that",
@@ -70,7 +70,7 @@ class Body:
     # ------------------------------------------------------------ statements
 
     def statement(self, node: ast.Statement) -> ast.Statement:
-        """A statement with its batch written out; that of a declaration is known only at the end."""
+        """A statement with its batch written out; a declaration's batch is known only at the end."""
         match node:
             case ast.Declare():
                 return node
@@ -107,7 +107,7 @@ class Body:
         return result
 
     def _named(self, index: ast.Expr, node: ast.Assign) -> Dimension:
-        """The dimension of the target that an index names: the least extent of what it reads, if that is all."""
+        """The dimension of the target named by an index: the least extent that it reads, if it is known."""
         nodes = list(ast.nodes(node))
         if not isinstance(index, ast.Name) or node.target in self.typed or any(_limits(n, index.id) for n in nodes):
             return Dimension(named=True)
@@ -172,7 +172,7 @@ class Body:
         reads: Sequence[tuple[str, tuple[Dimension, ...]]],
         left: tuple[Dimension, ...] | None,
     ) -> tuple[Dimension, ...]:
-        """The batch dimensions of a statement: those of its reads, and of what it goes on writing."""
+        """The batch dimensions of a statement: those of its reads, and of the target if it exists already."""
         width = max([len(batch) for _, batch in reads], default=0) if left is None else len(left)
         dimensions: list[Dimension] = []
         given = [*reads, (node.target, left)] if left is not None else list(reads)
@@ -186,7 +186,7 @@ class Body:
                     shown = [f"`{n}` {extents_of(b)}" for n, b in ((name, batch), (node.target, left))]
                     raise CompileError(
                         Code.SIZE_MISMATCH,
-                        f"`{node.target}` has the batch of its first statement, and here is a larger one: "
+                        f"`{node.target}` has the batch of its first statement, and this one is larger: "
                         f"{' and '.join(shown)}",
                         node.span,
                         help="write another tensor here, or read all batches in the first statement",
@@ -221,5 +221,5 @@ class Body:
 
 
 def _limits(node: ast.Node, index: str) -> bool:
-    """Whether an index has a range here, or is another one inside of brackets."""
+    """Whether an index has a range here, or is bound by inner brackets."""
     return isinstance(node, ast.RangeClause | ast.Bound) and node.index == index

@@ -1,4 +1,4 @@
-"""Where ``...`` stands in a definition, and which names are free for its indices."""
+"""Finds the ``...`` in a definition, and names that are free for its indices."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from ...syntax import ast
 
 
 def has_batch(definition: ast.Definition, program: ast.Program | None = None) -> bool:
-    """Whether ``...`` stands in a definition, or in one of `program` that it calls."""
+    """Whether a definition, or one of `program` that it calls, contains ``...``."""
     known = {} if program is None else {each.name: each for each in reversed(program.definitions)}
     pending, seen = [definition], {definition.name}
     while pending:
@@ -41,7 +41,7 @@ def batch_reads(node: ast.Assign) -> Iterator[ast.Apply]:
 
 
 def subscripts_of(definition: ast.Definition) -> Iterator[tuple[str, int, bool]]:
-    """Each name that is written with subscripts, how many, and whether ``...`` stands before them."""
+    """Each name with subscripts, how many, and whether ``...`` comes before them."""
     for node in ast.nodes(definition):
         match node:
             case ast.Apply(name, arguments) | ast.Assign(name, tuple() as arguments):
@@ -52,7 +52,7 @@ def subscripts_of(definition: ast.Definition) -> Iterator[tuple[str, int, bool]]
 
 
 def prefix_of(definition: ast.Definition) -> str:
-    """What the names of the batch's indices begin with: ``b``, unless the text has such names."""
+    """The prefix of the batch indices' names: ``b``, unless the text uses such names."""
     names: set[str] = set()
     for node in ast.nodes(definition):
         match node:

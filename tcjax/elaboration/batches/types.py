@@ -17,7 +17,7 @@ class Types:
         self.batched = batched
 
     def parameter(self, parameter: ast.Parameter, dtype: str | None) -> ast.Parameter:
-        """A parameter with a size for each dimension; as it is where ``...`` does not concern it."""
+        """A parameter with a size for each dimension; unchanged if it has no ``...``."""
         type, shape = parameter.type, self.shapes.get(parameter.name)
         if type is None and (dtype is None or shape is None or parameter.name not in self.batched):
             return parameter

@@ -1,4 +1,4 @@
-"""SaC: array expressions to typed index notation, for the ranks, shapes and values of one call."""
+"""Elaborates SaC: from array expressions to typed index notation, for the ranks, shapes and values of one call."""
 
 from ..signature import ValueNeeded
 from .constants import with_constants

@@ -1,4 +1,4 @@
-"""Expressions as array values: what every node of the tree means."""
+"""Expressions as array values: the meaning of every node of the tree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ Operand = Callable[[tree.Expr, Scope], Array | Ragged]
 
 _CASTS: Final = {"toi": "int32", "tof": "float32", "tod": "float64", "tob": "bool", **types.SPELLINGS}
 
-# Functions that move elements, and how many arguments they take.
+# Functions that rearrange elements, with their numbers of arguments.
 STRUCTURE: Final = {
     "shape": (1,),
     "dim": (1,),
@@ -63,7 +63,7 @@ LIBRARY: Final = frozenset((*STRUCTURE, *_CASTS, *FOLDS, *BUILTINS))
 
 
 def expression(node: tree.Expr, scope: Scope) -> Array:
-    """The array value of an expression. Raises `CompileError`, and `ValueNeeded` where an argument's value decides."""
+    """The array value of an expression. Raises `CompileError`, and `ValueNeeded` if it needs an argument's value."""
     scope.draft.step(node.span)
     match node:
         case tree.Number(value, dtype):
@@ -94,18 +94,18 @@ def expression(node: tree.Expr, scope: Scope) -> Array:
 
 
 def remembered(node: tree.Comprehension, scope: Scope) -> Array:
-    """The array of a comprehension, elaborated once for the same values of the names in it."""
+    """The array of a comprehension, elaborated once for the same values of its names."""
     memory = scope.draft.memory
     values = tuple(scope.names.get(name) for name in free_names(node))
     key = (id(node), *map(id, values))
     if key not in memory:
-        # The values are kept, so that no other one gets their `id`.
+        # The values are kept, so that their `id`s are not reused.
         memory[key] = (node, *values), comprehension(node, scope, expression)
     return memory[key][1]
 
 
 def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) -> Array | Ragged:
-    """The value of an expression, for a fold: a comprehension may have moving bounds then."""
+    """The value of an expression for a fold; there a comprehension may have bounds that depend on outer indices."""
     operand = inner_value or for_fold
     draft = scope.draft
     match node:
@@ -164,7 +164,7 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
 
 
 def unknown_function(node: tree.Call, scope: Scope) -> CompileError:
-    """The error for a function that is nowhere."""
+    """The error for a function that is not defined anywhere."""
     known = (*scope.draft.definitions, *scope.draft.functions, *LIBRARY)
     return CompileError(
         Code.UNKNOWN_FUNCTION,
@@ -247,7 +247,7 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
     if condition.kind != "bool":
         raise CompileError(
             Code.NOT_BOOLEAN,
-            f"the condition of `? :` must be a bool, this is {show_kind(condition.kind)}",
+            f"the condition of `? :` must be a bool, but this is {show_kind(condition.kind)}",
             node.condition.span,
             help="compare: `x != 0 ? ... : ...`",
         )
@@ -269,7 +269,7 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
 
 
 def _required(condition: Array, node: tree.Conditional, draft: Draft) -> bool | None:
-    """The value of a condition on which a recursion ends; None where an index decides it."""
+    """The value of a condition that ends a recursion; None if it depends on an index."""
     try:
         return bool(evaluate(element(condition, (), draft), draft))
     except IndexNeeded:
@@ -279,7 +279,7 @@ def _required(condition: Array, node: tree.Conditional, draft: Draft) -> bool | 
 
 
 def _decided(condition: Array, then: Array, otherwise: Array, node: tree.Conditional, draft: Draft) -> bool:
-    """The value of a condition that decides a shape."""
+    """The value of a condition that determines a shape."""
     try:
         return bool(evaluate(element(condition, (), draft), draft))
     except IndexNeeded:
@@ -364,7 +364,7 @@ def _called(node: tree.Call, scope: Scope) -> Array:
     if len(results) != 1:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{name}` gives {len(results)} arrays, here one is needed",
+            f"`{name}` gives {len(results)} arrays, but one is needed here",
             node.span,
             help=f"take them apart in a statement: `{', '.join('abcdefgh'[: len(results)])} = {name}(...);`",
         )

@@ -1,4 +1,4 @@
-"""What a SaC expression is worth while it is elaborated: a shape, and an element at every place."""
+"""The value of a SaC expression during elaboration: a shape, and an element at every position."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -22,20 +22,20 @@ from ..literals import (
     type_beside,
 )
 
-# The type of elements: a canonical scalar name, or a zero whose type is open as theirs is.
+# The type of elements: a canonical scalar name, or a zero whose type is open if theirs is.
 Kind = str | Weak
 Place = tuple[Affine, ...]
 
 INT: Final = Literal(0, NOWHERE)
 FLOAT: Final = Literal(0.0, NOWHERE)
-# Of indices and sizes, and of floats that are made of typed integers.
+# For indices and sizes, and for floats computed from typed integers.
 INDEX: Final = number_of_points(0)
 COUNTED: Final = open_float("float32")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The places ``lo, lo + stride, ...`` below `hi` along one axis."""
+    """The positions ``lo, lo + stride, ...`` below `hi` along one axis."""
 
     lo: Size
     hi: Size
@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A part of an array: where it is, and its element at a place there. `cheap` to compute twice."""
+    """A part of an array: its box, and its element at a position in it; `cheap` if it may be computed twice."""
 
     box: tuple[Run, ...]
     read: Callable[[Place], Value]
@@ -54,10 +54,10 @@ class Piece:
 class Array:
     """An array value.
 
-    `read` gives the element at a place inside `shape`. `free` are the indices that the elements depend on. `cells` are
-    the parts along the first axis where they were spelt out. `pieces`, where reading is by cases, are disjoint parts
-    (zero between them), and `layers`, the last one first, overlapping parts that say the same. `names` are what the
-    axes' indices are called. A `tensor` holds the elements already; `keep` asks for one, as a let does.
+    `read` gives the element at a position inside `shape`. `free` are the indices that the elements depend on. `cells`
+    are the parts along the first axis if they were written out. `pieces`, for arrays read by cases, are disjoint parts
+    (zero between them), and `layers`, the last one first, are overlapping parts with the same meaning. `names` are the
+    names of the axes' indices. A `tensor` already holds the elements; `keep` asks for one, as a let does.
     """
 
     kind: Kind
@@ -68,7 +68,7 @@ class Array:
     pieces: Callable[[], tuple[Piece, ...]] | None = None
     layers: Callable[[], tuple[tuple[Piece, ...], ...]] | None = None
     names: tuple[str | None, ...] = ()
-    # The division of integers that the elements were made by, as long as they are integers.
+    # The integer division that computed the elements, as long as they are integers.
     quotient: Span | None = None
     tensor: ir.Tensor | None = None
     keep: str | None = None
@@ -81,7 +81,7 @@ class Array:
 
     @property
     def closed(self) -> bool:
-        """Whether it is the same everywhere."""
+        """Whether it does not depend on outer indices."""
         return not self.free
 
     def called(self, name: str) -> "Array":
@@ -91,10 +91,10 @@ class Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """A comprehension whose extent depends on outer indices: only a fold can take it.
+    """A comprehension whose extent depends on outer indices: only a fold can use it.
 
-    `points` gives, for a fold, the indices, their ranges, a guard and the element there; `whole` asks for the elements
-    below the lower bounds too, which are zero.
+    `points` gives a fold the indices, their ranges, a guard and the element there; `whole` includes the elements below
+    the lower bounds, which are zero.
     """
 
     kind: Kind
@@ -105,7 +105,7 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What a fold runs over; None for a range that holds no point."""
+    """The points of a fold; None for a range without points."""
 
     indices: tuple[IndexVar, ...]
     ranges: tuple[ir.Range, ...]
@@ -148,12 +148,12 @@ def kind_of(value: Value) -> Kind:
 
 
 def dtype_of_kind(kind: Kind) -> str:
-    """The type of elements that nothing else decides."""
+    """The type of elements of this kind if nothing else determines it."""
     return kind if isinstance(kind, str) else default_type(kind)
 
 
 def joined_kind(kinds: Iterable[Kind]) -> Kind:
-    """The kind of what is computed from elements of these kinds."""
+    """The kind of a value computed from elements of these kinds."""
     kinds = list(kinds)
     weak = [kind for kind in kinds if not isinstance(kind, str)]
     strong = [kind for kind in kinds if isinstance(kind, str)]
@@ -168,10 +168,10 @@ def joined_kind(kinds: Iterable[Kind]) -> Kind:
 
 
 def agreed_kind(first: Kind, second: Kind) -> Kind | None:
-    """The one kind of two cells that stand beside each other; None where they are of different kinds.
+    """The common kind of two cells next to each other; None if their kinds differ.
 
-    They are of one kind if both are bools, integers, floats or complex numbers: then the wider type holds both, and a
-    literal adapts to its neighbour.
+    Kinds agree if both are bools, integers, floats or complex numbers: then the wider type holds both, and a literal
+    adapts to its neighbour.
     """
     if isinstance(first, str) and isinstance(second, str):
         same = first == second or any(
@@ -187,7 +187,7 @@ def agreed_kind(first: Kind, second: Kind) -> Kind | None:
 
 
 def conformed(value: Value, kind: Kind) -> Value:
-    """An element as one of the array's kind."""
+    """An element converted to the array's kind."""
     return settle(value, kind) if isinstance(kind, str) else value
 
 
@@ -200,6 +200,6 @@ def is_float(kind: Kind) -> bool:
 
 
 def show_kind(kind: Kind) -> str:
-    """The kind in a message: SaC's word for it."""
+    """The kind in a message, in SaC's words."""
     dtype = dtype_of_kind(kind)
     return {"int32": "int", "float32": "float", "float64": "double"}.get(dtype, dtype)

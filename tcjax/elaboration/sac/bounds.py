@@ -1,4 +1,4 @@
-"""How far the index of a partition runs: what its generator says, and what its selections show."""
+"""How far the index of a partition runs, from its generator and its selections."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from .walks import children, mentions, own_names
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the last partition decided: the length of its index, and the extents of the axes of this one's."""
+    """What the last partition determined: the length of its index, and the extents of this partition's axes."""
 
     frame: int
     extents: tuple[Size, ...]
 
 
 def grids(partition: tree.Partition, scope: Scope, evaluate: Evaluate, result: Result | None) -> tuple[Grid, ...]:
-    """The index set of a partition, one `Grid` for each component of its index.
+    """The index set of a partition, one `Grid` per component of its index.
 
-    `result` is None for the last partition, which decides the shape. Raises `CompileError`: TC0406 where nothing gives
-    an upper bound, TC0506 for vectors of other lengths, TC1101 and TC1102 for bad steps.
+    `result` is None for the last partition, which determines the shape. Raises `CompileError`: TC0406 if nothing gives
+    an upper bound, TC0506 for vectors of different lengths, TC1101 and TC1102 for bad steps.
     """
     generator = partition.generator or tree.Generator(None, None)
     lower = _vector(generator.lower, "the lower bound", scope, evaluate)
@@ -120,11 +120,11 @@ def _steps(
             assert generator is not None and generator.step is not None
             raise CompileError(
                 Code.BAD_STEP,
-                f"the step {own} with the width {wide} names no regular set of indices",
+                f"the step {own} with the width {wide} does not describe a regular set of indices",
                 generator.step.span,
                 help="steps are at least 1, and widths from 1 to the step",
             )
-    # With the width of the step nothing is left out.
+    # A width equal to the step leaves nothing out.
     return [(1, 1) if wide == own else (own, wide) for own, wide in zip(steps, widths, strict=True)]
 
 
@@ -147,7 +147,7 @@ def _count(
     if result is None:
         generator = partition.generator
         if generator is not None and generator.upper is not None:
-            # `< .` alone: the error about the dot says more.
+            # `< .` alone: the error about the dot is more helpful.
             return 0
         raise _no_upper_bound(partition, found, 0)
     return result.frame
@@ -167,7 +167,7 @@ def _check_lengths(partition: tree.Partition, count: int, vectors: dict[str, tup
 
 
 def _vector(bound: tree.Bound | None, what: str, scope: Scope, evaluate: Evaluate) -> tuple[Size, ...] | None:
-    """An explicit bound; None for none, and for ``.``."""
+    """An explicit bound; None if there is none, and for ``.``."""
     if bound is None or isinstance(bound.value, tree.Dot):
         return None
     return _explicit(bound.value, what, scope, evaluate)
@@ -178,7 +178,7 @@ def _explicit(node: tree.Expr, what: str, scope: Scope, evaluate: Evaluate) -> t
     if array.rank != 1:
         raise CompileError(
             Code.WRONG_TYPE,
-            f"{what} must be a vector of ints, this has {array.rank} axes" if array.rank else f"{what} is a scalar",
+            f"{what} must be a vector of ints, but this has {array.rank} axes" if array.rank else f"{what} is a scalar",
             node.span,
             help="bounds, steps and widths are vectors: `[3]`, `[2, 2]`, `shape(a)`",
         )

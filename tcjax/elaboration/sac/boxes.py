@@ -1,4 +1,4 @@
-"""Index sets as boxes: which elements a partition defines once earlier partitions have taken theirs."""
+"""Index sets as boxes: the elements a partition defines, without those of earlier partitions."""
 
 import itertools
 import math
@@ -12,14 +12,14 @@ from .draft import Draft
 
 Patch = tuple[Run, ...]
 
-# More residues of steps, or more boxes, than this are told apart point by point.
+# Index sets with more residues of steps, or more boxes, are handled point by point.
 _MOST_CLASSES: Final = 64
 _MOST_BOXES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What a generator says of one axis: ``lo <= x < hi`` and ``(x - lo) mod step < width``."""
+    """The generator along one axis: ``lo <= x < hi`` and ``(x - lo) mod step < width``."""
 
     lo: Size
     hi: Size
@@ -28,12 +28,12 @@ class Grid:
 
 
 def boxes_of(grids: tuple[Grid, ...], draft: Draft) -> list[Patch] | None:
-    """A generator as disjoint boxes; None where they are too many."""
+    """A generator as disjoint boxes; None if there are too many."""
     return effective(grids, [], draft)
 
 
 def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draft: Draft) -> list[Patch] | None:
-    """The index set of `grids` without those of `earlier`, as disjoint boxes; None where they are too many."""
+    """The index set of `grids` without those of `earlier`, as disjoint boxes; None if there are too many."""
     if is_empty(grids, draft):
         return []
     earlier = [other for other in earlier if not is_empty(other, draft)]
@@ -57,7 +57,7 @@ def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draf
 
 
 def uncovered(box: Patch, boxes: Sequence[Patch], draft: Draft) -> list[Patch] | None:
-    """What of a box the others leave, as disjoint boxes; None where they are too many."""
+    """The rest of a box outside the others, as disjoint boxes; None if there are too many."""
     grids = [tuple(Grid(run.lo, run.hi, run.stride) for run in other) for other in boxes]
     return effective(tuple(Grid(run.lo, run.hi, run.stride) for run in box), grids, draft)
 
@@ -67,7 +67,7 @@ def is_empty(grids: tuple[Grid, ...], draft: Draft) -> bool:
 
 
 def _in_class(grids: tuple[Grid, ...], residues: tuple[int, ...], moduli: list[int], draft: Draft) -> Patch | None:
-    """The points ``x = residue + modulus*q`` of a generator as a box of `q`; None where there are none."""
+    """The points ``x = residue + modulus*q`` of a generator as a box of `q`; None if there are none."""
     box: list[Run] = []
     for grid, residue, modulus in zip(grids, residues, moduli, strict=True):
         lo, hi = draft.number(grid.lo), draft.number(grid.hi)
@@ -95,7 +95,7 @@ def _spread(box: Patch, residues: tuple[int, ...], moduli: list[int], draft: Dra
 
 
 def _without(box: Patch, others: Sequence[Patch], draft: Draft) -> list[Patch] | None:
-    """A box of stride 1 without others, as disjoint boxes."""
+    """A box of stride 1 minus the others, as disjoint boxes."""
     rest = [box]
     for other in others:
         rest = [piece for one in rest for piece in _minus(one, other, draft)]

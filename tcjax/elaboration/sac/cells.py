@@ -14,7 +14,7 @@ from .reading import element, stored
 
 
 def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft) -> tuple[Array, ...]:
-    """The results of a function from ``fns``, their shapes found without running it."""
+    """The results of a function from ``fns``; their shapes are found without running it."""
     arguments = _typed_together(arguments, draft)
     given = tuple((draft.numbers(a.shape), dtype_of_kind(a.kind)) for a in arguments)
     found = draft.functions[name].results(given)
@@ -22,7 +22,7 @@ def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft
     memory: dict[tuple[int, tuple[IndexVar, ...]], tuple[ir.Tensor, ...]] = {}
 
     def targets() -> tuple[tuple[ir.Tensor, ...], tuple[IndexVar, ...]]:
-        # Which indices of the statement the cells depend on, only a reading shows.
+        # Only reading shows which indices of the statement the cells depend on.
         frame = _frame(arguments, draft) if free else ()
         unknown = [index for index in frame if index not in draft.ranges]
         if unknown:
@@ -45,7 +45,7 @@ def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft
 
 
 def _typed_together(arguments: Sequence[Array], draft: Draft) -> list[Array]:
-    """The arguments; floats of an open type have that of the typed floats among them."""
+    """The arguments; floats of open type take the type of the typed floats among them."""
     typed = [a.kind for a in arguments if isinstance(a.kind, str) and not (is_int(a.kind) or a.kind == "bool")]
 
     def one(array: Array) -> Array:
@@ -94,7 +94,7 @@ def _apply(
         draft.tensor(draft.unused(name), dtype, (*lead, *map(Size.of, shape)), declared=False, span=span)
         for shape, dtype in found
     )
-    # Which of the cells were read is not known here: each of a frame is computed.
+    # It is unknown here which cells were read, so all cells of a frame are computed.
     draft.statements.append(
         ir.ApplyForeign(targets, name, tuple(tensors), len(frame), tuple(varying) if frame else (), span=span)
     )
@@ -116,7 +116,7 @@ def _spread(argument: Array, frame: tuple[IndexVar, ...], lead: tuple[Size, ...]
 
 
 def _substituted(value: ir.Expr, moved: dict[IndexVar, Affine]) -> ir.Expr:
-    """The expression at other values of some indices."""
+    """The expression with some indices replaced."""
 
     def visit(node: ir.Expr) -> ir.Expr:
         match node:

@@ -1,4 +1,4 @@
-"""Comprehensions: partitions with their bounds, cells and layouts, assembled so that the first one wins."""
+"""Comprehensions: partitions with their bounds, cells and layouts, combined so that the first one wins."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from .scope import Scope, free_indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A partition with everything inferred.
+    """A partition after inference.
 
-    `axes` says of each axis of the result which component of the index it is, or (negative, from -1) which axis of the
-    cell. `cell` is the body at an index.
+    `axes` gives for each axis of the result the component of the index, or (negative, from -1) the axis of the cell.
+    `cell` is the body at an index.
     """
 
     node: tree.Partition
@@ -34,7 +34,7 @@ class Part:
     cell: Callable[[Place], Array]
 
     def read(self, place: Place, draft: Draft) -> Value:
-        """The element of the result at a place."""
+        """The element of the result at a position."""
         frame: dict[int, Affine] = {}
         inner: dict[int, Affine] = {}
         for axis, where in zip(self.axes, place, strict=True):
@@ -46,7 +46,7 @@ class Part:
         return element(cell, tuple(inner[number] for number in range(len(inner))), draft, self.node.body.span)
 
     def spread(self, extents: tuple[Size, ...]) -> tuple[Grid, ...]:
-        """Where it applies, in axes of the result."""
+        """Its index set, in axes of the result."""
         return tuple(
             self.grids[axis] if axis >= 0 else Grid(Size.of(0), extent)
             for axis, extent in zip(self.axes, extents, strict=True)
@@ -54,9 +54,9 @@ class Part:
 
 
 def comprehension(node: tree.Comprehension, scope: Scope, evaluate: Evaluate) -> Array:
-    """The array of a comprehension: bounds, cells and layouts of its partitions, then the assembly.
+    """The array of a comprehension: infers bounds, cells and layouts of its partitions, then combines them.
 
-    Raises `CompileError` of every kind that the notation has.
+    Raises `CompileError`, with any code of the notation.
     """
     draft = scope.draft
     last = node.partitions[-1]
@@ -145,7 +145,7 @@ def _reader(part: Part, kind: Kind, draft: Draft) -> Callable[[Place], Value]:
 
 
 def _names(part: Part) -> tuple[str | None, ...]:
-    """What the indices of the axes are called, by the last partition."""
+    """The names of the axes' indices, from the last partition."""
     index = part.node.index
     if isinstance(index, tree.IndexPattern):
         return tuple(index.names[axis] if axis >= 0 else None for axis in part.axes)
@@ -160,7 +160,7 @@ def _is_whole(where: tuple[Grid, ...], shape: tuple[Size, ...], draft: Draft) ->
 
 
 def _contains(where: tuple[Grid, ...], place: Place, draft: Draft) -> "ir.Expr | bool":
-    """Whether a place is in an index set."""
+    """Whether a position is in an index set."""
     tests: list[ir.Expr] = []
     for grid, index in zip(where, place, strict=True):
         value = ir.integer(index)
@@ -193,7 +193,9 @@ def _check_inside(part: Part, where: tuple[Grid, ...], shape: tuple[Size, ...], 
 def _part(
     node: tree.Partition, scope: Scope, evaluate: Evaluate, decided: tuple[Part, tuple[Size, ...]] | None
 ) -> Part:
-    """A partition; the last one where nothing is `decided`, else the last one and the shape of the result."""
+    """A partition: the last one if `decided` is None, else an earlier one, given the last one and the shape of the
+    result.
+    """
     draft = scope.draft
     memory: dict[tuple[int, Place], Array] = {}
 
@@ -233,14 +235,14 @@ def _part(
 
 
 def _example(node: tree.Partition, count: int, cell: Callable[[Place], Array], draft: Draft) -> Array:
-    """The body at an index of which nothing is known: its shape is that of every cell."""
+    """The body at an unknown index: its shape is that of every cell."""
     index = node.index
     names = index.names if isinstance(index, tree.IndexPattern) else (index.name,) * count
     return cell(tuple(Affine.of(draft.abstract(name)) for name in names))
 
 
 def _layout(index: tree.IndexVector | tree.IndexPattern, count: int, rank: int, span: Span) -> tuple[int, ...]:
-    """For each axis of the result the component of the index, or (negative) the axis of the cell."""
+    """For each axis of the result, the component of the index or (negative) the axis of the cell."""
     if isinstance(index, tree.IndexVector):
         return (*range(count), *(-1 - axis for axis in range(rank)))
     dots = [element for element in index.elements if isinstance(element, tree.Dot)]

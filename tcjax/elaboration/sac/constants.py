@@ -1,4 +1,4 @@
-"""Constants that a kernel of SaC is given: free names of the program that stand for numbers."""
+"""Constants passed to a SaC kernel: free names of the program that stand for numbers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,10 +11,10 @@ from .walks import pattern_names
 
 
 def with_constants(program: tree.Program, constants: Mapping[str, Constant]) -> tree.Program:
-    """The program with a number for each name that is a constant.
+    """The program with every constant replaced by its number.
 
-    Raises TC0202 for a constant whose name the program binds anywhere, TC0201 for one whose name it does not use,
-    TC0301 for a complex number.
+    Raises TC0202 for a constant whose name the program binds anywhere, TC0201 for one that it does not use, TC0301 for
+    a complex number.
     """
     if not constants:
         return program

@@ -1,4 +1,4 @@
-"""The function that is being written: its statements, tensors and names, and what is known of its sizes."""
+"""The function under construction: its statements, tensors and names, and what is known about its sizes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,10 +33,10 @@ class IndexNeeded(Exception):
 class Draft:
     """One call of `elaborate`.
 
-    `sizes` are the numbers of this call, `known` the elements of parameters whose values are, `functions` the Python
+    `sizes` are the numbers of this call, `known` the elements of parameters with known values, `functions` the Python
     functions on cells, `definitions` those of the text. `ranges` holds the half-open ranges of the indices of the
-    statement that is being written, `guards` the conditions around the element that is read. `longer` has, for an
-    extent that selections show, what else they show: of several extents the smallest counts.
+    current statement, `guards` the conditions around the element being read. `longer` has, for an extent that
+    selections show, the other extents they show: the smallest one counts.
     """
 
     sizes: dict[SizeVar, int]
@@ -57,14 +57,14 @@ class Draft:
     guards: tuple[Condition, ...] = ()
     longer: dict[Size, set[Size]] = field(default_factory=dict)
     number_of_statement: int = 0
-    # How deep the lengths of index vectors are looked for inside each other.
+    # How deeply the lengths of index vectors are inferred inside each other.
     searches: int = 0
     calls: list[str] = field(default_factory=list)
     steps: int = 0
     memory: dict[tuple[int, ...], tuple[tuple[object, ...], Array]] = field(default_factory=dict)
-    # How many comprehensions, and branches that data or an index decides, are around what is elaborated.
+    # How many comprehensions, and branches decided by data or an index, surround the current expression.
     instances: int = 0
-    # How many conditions are around the element that is read, and how many of them data decides.
+    # How many conditions surround the element being read, and how many of them depend on data.
     conditions: int = 0
     uncertain: int = 0
     _tags: dict[str, int] = field(default_factory=dict)
@@ -72,23 +72,23 @@ class Draft:
     _counted: int = 0
 
     def step(self, span: Span) -> None:
-        """Counts a piece of work. Raises `CompileError` (TC0103) for a program that means too much of it."""
+        """Counts one unit of work. Raises `CompileError` (TC0103) for a program that needs too many."""
         self.steps += 1
         if self.steps > _MOST_STEPS:
             raise CompileError(
                 Code.TOO_DEEP,
                 "this program is too large once its functions and comprehensions are written out",
                 span,
-                help="compute parts of it in statements of their own, `x = ...;`, or split it into kernels",
+                help="compute parts of it in separate statements, `x = ...;`, or split it into kernels",
             )
 
     def warn(self, code: Code, message: str, span: Span, help: str) -> None:
-        """Keeps a warning, the same one once."""
+        """Records a warning, without duplicates."""
         self.warnings[message, span.line, span.column] = CompileWarning(code, message, span, help=help)
 
     @property
     def recurs(self) -> bool:
-        """Whether a function is being written out inside itself, and again."""
+        """Whether a function is being inlined into itself, for the second time."""
         return bool(self.calls) and self.calls.count(self.calls[-1]) > 2
 
     def number(self, size: Size) -> int:
@@ -100,7 +100,7 @@ class Draft:
         return tuple(map(self.number, sizes))
 
     def interval(self, affine: Affine) -> tuple[int, int] | None:
-        """The smallest and the largest value, inclusive; None where an index has no range or data decides."""
+        """The smallest and the largest value, inclusive; None if an index has no range or the value depends on data."""
         if affine.is_data or any(index not in self.ranges for index in affine.variables):
             return None
         if any(hi <= lo for lo, hi in (self.ranges[index] for index in affine.variables)):
@@ -123,18 +123,18 @@ class Draft:
         return index
 
     def adopt(self, index: IndexVar, lo: int, hi: int) -> None:
-        """Makes an index of an enclosing statement known in this one, unless it has one of that name."""
+        """Adds an index of an enclosing statement to this one, unless it has one of that name."""
         self.ranges.setdefault(index, (lo, hi))
         self._tags[index.name] = max(self._tags.get(index.name, 0), index.tag + 1)
 
     def abstract(self, name: str) -> IndexVar:
-        """An index of which nothing is known."""
+        """An index without any known range."""
         self._abstract += 1
         return IndexVar(name, -self._abstract)
 
     @contextmanager
     def statement(self, *, inside: bool = False) -> Iterator[None]:
-        """Indices of a statement of its own; one that goes on with those of the enclosing statement if `inside`."""
+        """A new set of statement indices; with `inside`, added to those of the enclosing statement."""
         before = self.ranges, self.guards, self._tags, self.number_of_statement
         self.ranges = dict(self.ranges) if inside else {}
         self.guards = self.guards if inside else ()
@@ -148,7 +148,7 @@ class Draft:
 
     @contextmanager
     def instance(self) -> Iterator[None]:
-        """What is elaborated inside need not run."""
+        """Marks code that may not run."""
         self.instances += 1
         try:
             yield
@@ -157,7 +157,7 @@ class Draft:
 
     @contextmanager
     def under(self, test: Value, outcome: bool) -> Iterator[None]:
-        """Elements that are read where a condition has an outcome: indices have narrower ranges there."""
+        """The scope of elements read where a condition has an outcome: indices have narrower ranges there."""
         before, guards = self.ranges, self.guards
         on_data = isinstance(test, ir.Expr) and any(isinstance(node, ir.Access) for node in ir.walk(test))
         if isinstance(test, ir.Expr):
@@ -171,7 +171,7 @@ class Draft:
         try:
             yield
         finally:
-            # Indices that were made inside stay known.
+            # Indices made inside stay known.
             self.ranges, self.guards = {**self.ranges, **before}, guards
             self.conditions -= 1
             self.uncertain -= on_data
@@ -187,7 +187,7 @@ class Draft:
         return tensor
 
     def unused(self, name: str) -> str:
-        """A name for a tensor that nothing has yet."""
+        """An unused name for a tensor."""
         unused, count = name, 0
         while unused in self.taken:
             count += 1

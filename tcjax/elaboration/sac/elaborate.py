@@ -1,4 +1,4 @@
-"""From a SaC program and the shapes of a call to typed index notation."""
+"""Elaborates a SaC program for the shapes of a call to typed index notation."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What of a program is called: its parameters in order, and the function, None for its expression."""
+    """What is called in a program: its parameters in order, and the function, None for the expression."""
 
     name: str
     parameters: tuple[tree.Parameter | str, ...]
@@ -45,9 +45,9 @@ class Entry:
 
 
 def entry_of(program: tree.Program, functions: Mapping[str, object], name: str | None = None) -> Entry:
-    """The function `name`, or what the program is for: its expression, or the function that no other calls.
+    """The entry for the function `name`; by default the program's expression, or the function that no other calls.
 
-    Raises `CompileError`: TC0209 where several could be meant, TC0205 and TC0201 for names that nothing defines.
+    Raises `CompileError`: TC0209 if several could be meant, TC0205 and TC0201 for undefined names.
     """
     check(program, functions)
     if name is not None:
@@ -69,9 +69,9 @@ def entry_of(program: tree.Program, functions: Mapping[str, object], name: str |
 
 
 def check(program: tree.Program, functions: Mapping[str, object], given: Collection[str] | None = None) -> None:
-    """Raises what is wrong whatever the arguments: unknown functions, and an own index in an own bound.
+    """Raises mistakes that do not depend on the arguments: unknown functions, and an index used in its own bound.
 
-    With `given`, also a free name of the program's expression that is none of these.
+    With `given`, also rejects free names of the program's expression that are not among them.
     """
     defined: dict[str, tree.Function] = {}
     for function in program.functions:
@@ -100,7 +100,7 @@ def check(program: tree.Program, functions: Mapping[str, object], given: Collect
 
 
 def _parameters_of(program: tree.Program) -> Iterator[str]:
-    """The names that the lets and the expression of a program read and do not define, as they appear."""
+    """The free names of the lets and the expression of a program, in order of appearance."""
     assert program.result is not None
     found: dict[str, None] = {}
     defined: set[str] = set()
@@ -123,9 +123,9 @@ def elaborate(
 ) -> ir.Function:
     """The program for arguments of these types and shapes.
 
-    `known` are the elements of those whose values are known, `functions` the Python functions that it may call on
-    cells. With `strict`, what SaC itself refuses is refused. `report` takes a warning for what is legal but probably
-    not meant. Raises `CompileError`, and `ValueNeeded` where the value of another argument decides a shape.
+    `known` are the elements of arguments with known values, `functions` the Python functions that may be called on
+    cells. `strict` rejects what SaC itself rejects. `report` takes warnings. Raises `CompileError`, and `ValueNeeded`
+    if the value of another argument determines a shape.
     """
     definitions = {function.name: function for function in program.functions}
     names = frozenset(entry.names)
@@ -170,7 +170,7 @@ def _parameters(
 def _named_shape(
     pattern: tree.TypePattern, own: tuple[Size, ...], extents: tuple[int, ...], draft: Draft
 ) -> tuple[Size, ...]:
-    """The sizes that a type pattern names: `float[m, k]` as `float(m, k)` in TC."""
+    """The sizes named by a type pattern: `float[m, k]` is `float(m, k)` in TC."""
     if len(pattern.axes) != len(own) or not all(isinstance(axis, tree.Axis) for axis in pattern.axes):
         return own
     named: list[Size] = []
@@ -206,7 +206,7 @@ def _returns(results: tuple[Array, ...], draft: Draft) -> tuple[ir.Tensor, ...]:
 def _without_unused(
     entry: Entry, parameters: tuple[ir.Tensor, ...], returns: tuple[ir.Tensor, ...], draft: Draft
 ) -> ir.Function:
-    """The function with the statements that its results need."""
+    """The function with only the statements that its results need."""
     needed = {tensor.name for tensor in returns}
     kept: list[ir.Statement] = []
     for statement in reversed(draft.statements):
@@ -236,7 +236,7 @@ def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[str]:
 
 
 def _twice(what: str, name: str, span: Span) -> CompileError:
-    return CompileError(Code.ALREADY_DEFINED, f"there are two {what} `{name}`", span, help="name one of them otherwise")
+    return CompileError(Code.ALREADY_DEFINED, f"there are two {what} `{name}`", span, help="rename one of them")
 
 
 def _check_names(
@@ -246,7 +246,7 @@ def _check_names(
     defined: Mapping[str, tree.Function],
     functions: Mapping[str, object],
 ) -> None:
-    """Raises TC0205 and TC0201. `bound` is None where a name that nothing defines is a parameter."""
+    """Raises TC0205 and TC0201. With `bound` None, undefined names are parameters."""
     pending: list[tuple[tree.Expr, frozenset[str] | None, frozenset[str]]] = [(node, bound, frozenset())]
     while pending:
         current, known, indices = pending.pop()

@@ -1,4 +1,4 @@
-"""Operators and scalar functions, element by element: equal shapes, or a scalar on either side."""
+"""Operators and scalar functions, element by element: shapes are equal, or one side is a scalar."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -79,12 +79,12 @@ def modulo(arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Arr
 
 
 def cast(dtype: str, operand: Array | Ragged, span: Span, draft: Draft) -> Array | Ragged:
-    """``toi(x)``, ``float(x)``: a conversion as C does it."""
+    """``toi(x)``, ``float(x)``: a conversion as in C."""
     return elementwise(dtype, (operand,), lambda a: operators.convert_to(dtype, a, span), span, draft)
 
 
 def choose(condition: Array, then: Array, otherwise: Array, kind: Kind, span: Span, draft: Draft) -> Array:
-    """``condition ? then : otherwise`` of cells of one shape, decided by an index or by data."""
+    """``condition ? then : otherwise`` for cells of one shape, decided by an index or by data."""
 
     def read(place: Place) -> Value:
         test = element(condition, (), draft)
@@ -114,7 +114,7 @@ def where(arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Arra
 def elementwise(
     kind: Kind, arguments: Sequence[Array | Ragged], combine: Combine, span: Span, draft: Draft
 ) -> Array | Ragged:
-    """The array of `combine` at every place. Raises `CompileError` (TC0605) where shapes differ."""
+    """The array of `combine` at every position. Raises `CompileError` (TC0605) if shapes differ."""
     ragged = [argument for argument in arguments if isinstance(argument, Ragged)]
     if ragged:
         return _ragged(kind, arguments, combine, span, draft)
@@ -151,12 +151,12 @@ def elementwise(
 
 
 def _at(array: Array, place: Place, draft: Draft) -> Value:
-    """The element at a place, or a scalar."""
+    """The element at a position, or a scalar."""
     return element(array, place if array.rank else (), draft)
 
 
 def part(array: Array, number: int, draft: Draft) -> Array:
-    """The part of an array at a position of its first axis; a scalar itself."""
+    """The part of an array at a position of its first axis; a scalar is returned unchanged."""
     if not array.rank:
         return array
     if array.cells is not None:
@@ -232,7 +232,7 @@ def _binary_kind(operator: str, left: Kind, right: Kind, span: Span) -> Kind:
     return joined_to
 
 
-# What an operator was probably meant to say, where it does not take floats, or where it does not take bools.
+# What an operator probably means, where it does not accept floats or bools.
 _BETWEEN: Final = "two comparisons are joined by `&&`, `0 < x && x < n`; else "
 _INSTEAD: Final = {("`^`", False): "a power is `pow(a, b)`; else "} | {
     (f"`{order}`", True): _BETWEEN for order in ("<", "<=", ">", ">=")
@@ -242,7 +242,7 @@ _INSTEAD: Final = {("`^`", False): "a power is `pow(a, b)`; else "} | {
 def _wrong_type(what: str, wanted: str, kind: Kind, span: Span) -> CompileError:
     return CompileError(
         Code.WRONG_TYPE,
-        f"{what} takes {wanted}, here is {show_kind(kind)}",
+        f"{what} takes {wanted}, but got {show_kind(kind)}",
         span,
         help=_INSTEAD.get((what, kind == "bool"), "")
         + "convert with `toi`, `tof`, `tod` or `tob`; a bool becomes a number by `b ? 1 : 0`",
@@ -275,7 +275,7 @@ def _whole(operand: Array | Ragged, operator: str, span: Span) -> Array:
 
 
 def no_fold(what: str, span: Span) -> CompileError:
-    """The error for a ragged comprehension where no fold takes it."""
+    """The error for a ragged comprehension outside a fold."""
     return CompileError(
         Code.SHAPE_NEEDS_INDEX,
         f"{what} takes an array of one shape, but an index decides how far this comprehension runs",
@@ -305,7 +305,7 @@ def _ragged(kind: Kind, arguments: Sequence[Array | Ragged], combine: Combine, s
 
 
 def _over_pieces(cased: Array, arrays: Sequence[Array], combine: Combine, draft: Draft) -> tuple[Piece, ...]:
-    """The pieces of a result of which one argument is read by cases, the zeros between its pieces included."""
+    """The pieces of a result one of whose arguments is read by cases, including the zeros between its pieces."""
     assert cased.pieces is not None
     pieces = cased.pieces()
     rest = uncovered(whole(cased.shape), [piece.box for piece in pieces], draft)
@@ -318,7 +318,7 @@ def _over_pieces(cased: Array, arrays: Sequence[Array], combine: Combine, draft:
 def _over_layers(
     cased: Array, arrays: Sequence[Array], combine: Combine, draft: Draft
 ) -> tuple[tuple[Piece, ...], ...]:
-    """The same as layers: what is between the pieces first, everywhere, and the pieces over it."""
+    """The same as layers: first the background everywhere, then the pieces over it."""
     assert cased.pieces is not None
     blank = Piece(whole(cased.shape), lambda _: zero(cased.kind))
     layers = ((blank,), cased.pieces()) if cased.layers is None else cased.layers()

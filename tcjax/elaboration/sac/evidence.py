@@ -1,4 +1,4 @@
-"""What the selections of a body show of the bounds of its index."""
+"""What the selections of a body show about the bounds of its index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from .walks import children, generator_parts, mentions
 
 Evaluate = Callable[[tree.Expr, Scope], Array]
 
-# The lengths of index vectors are looked for inside each other, so many deep.
+# The lengths of index vectors are inferred inside each other, to this depth.
 _DEEPEST: Final = 5
 
 
 @dataclass(slots=True)
 class Observed:
-    """Upper bounds that selections show: of an index vector, or of each component by name; `seen` in words.
+    """Upper bounds inferred from selections: for an index vector, or for each component by name; `seen` in words.
 
-    `extents` are all that were compared: of several the smallest counts.
+    `extents` are all extents that were compared: the smallest one counts.
     """
 
     vector: tuple[Size, ...] | None
@@ -34,7 +34,7 @@ class Observed:
     extents: set[Size] = field(default_factory=set)
 
     def complete(self, count: int, prefix: bool) -> bool:
-        """Whether every component has a bound; with `prefix` the first `count` of a longer vector are enough."""
+        """Whether every component has a bound; with `prefix`, the first `count` of a longer vector are enough."""
         if self.names:
             return all(name in self.scalars for name in self.names)
         if self.vector is None:
@@ -48,7 +48,7 @@ class Observed:
 
 
 def observed(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Observed:
-    """What the selections of a body show of the bounds of its index."""
+    """What the selections of a body show about the bounds of its index."""
     index = partition.index
     names = index.names if isinstance(index, tree.IndexPattern) else ()
     found = Observed(None, {}, names, [])
@@ -56,7 +56,7 @@ def observed(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Obs
     if not own:
         return found
     inside = _bound_abstractly(partition, scope, evaluate)
-    # A body without a point does not run.
+    # A body without points does not run.
     with scope.draft.instance():
         _Walk(found, own, evaluate, scope.draft).walk(partition.body, inside, own)
     return found
@@ -70,7 +70,7 @@ class _Walk:
         self.draft = draft
 
     def walk(self, node: tree.Expr, scope: Scope, visible: frozenset[str]) -> None:
-        """Adds what the node shows; `visible` are the partition's variables that nothing inside hides."""
+        """Adds what the node shows; `visible` are the partition's variables that are not hidden here."""
         if not visible:
             return
         match node:
@@ -173,7 +173,7 @@ class _Walk:
         if before is None:
             self.found.vector = shape
         else:
-            # A vector that selects from arrays of several ranks runs over the axes that all have.
+            # A vector that selects from arrays of several ranks runs over the axes that all of them have.
             self.found.vector = tuple(map(self.smaller, before, shape))
 
     def smaller(self, first: Size, second: Size) -> Size:

@@ -1,4 +1,4 @@
-"""Folds: all elements of an array as one, and comprehensions whose extent an outer index decides."""
+"""Folds: reduce all elements of an array, also of comprehensions whose extent depends on an outer index."""
 
 from dataclasses import replace
 from typing import Final
@@ -16,7 +16,7 @@ from .draft import Draft
 from .reading import element, pieces_of, stored, whole, zero
 from .storing import along, axis_name, given_ranges
 
-# SaC has other names for the extrema, and nothing that takes a rank.
+# SaC names the extrema differently, and has nothing that takes a rank.
 FOLDS: Final = {
     f"{reducer.value}val" if reducer.is_extremum else reducer.value: reducer
     for reducer in Reducer
@@ -27,7 +27,7 @@ _MOST_PARTS: Final = 4
 
 
 def skips_zero(reducer: Reducer | Monoid) -> bool:
-    """Whether zeros, which cells that no partition covers have, change nothing."""
+    """Whether zeros, the values of cells that no partition covers, change nothing."""
     return isinstance(reducer, Reducer) and reducer.continues and reducer.nothing == 0
 
 
@@ -60,7 +60,7 @@ def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft
         name = next(name for name, found in FOLDS.items() if found is reducer)
         raise CompileError(
             Code.WRONG_TYPE,
-            f"`{name}` folds {'bools' if wants_bool else 'numbers'}, here is {show_kind(kind)}",
+            f"`{name}` folds {'bools' if wants_bool else 'numbers'}, but got {show_kind(kind)}",
             span,
             help="compare first: `any(a > 0)`" if wants_bool else "count with `sum({ iv -> p[iv] ? 1 : 0 })`",
         )
@@ -114,7 +114,7 @@ def _reduce(reducer: Reducer | Monoid, piece: Piece, array: Array, span: Span, d
     runs, place = [given for given, _ in found], tuple(position for _, position in found)
     indices = tuple(index for index, _, _ in runs)
     if any(draft.number(lo) >= draft.number(hi) for _, lo, hi in runs):
-        # Nothing is read: an empty array may have elements that nothing can compute.
+        # Nothing is read: an empty array may have elements that cannot be computed.
         value: Value = zero(array.kind)
     else:
         value = conformed(piece.read(place), array.kind)

@@ -1,4 +1,4 @@
-"""Functions of the text: matched by type patterns, and written out where they are called."""
+"""Functions of the text: matched by type patterns, and inlined where they are called."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ def call_function(
     if len(arguments) != len(function.parameters):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{function.name}` takes {len(function.parameters)} arguments, given are {len(arguments)}",
+            f"`{function.name}` takes {len(function.parameters)} arguments, but got {len(arguments)}",
             span,
             help=f"give it {', '.join(parameter.name for parameter in function.parameters) or 'nothing'}",
         )
@@ -50,7 +50,7 @@ def call_function(
 def results_of(
     function: tree.Function, arguments: Sequence[Array], span: Span, draft: Draft, evaluate: Evaluate
 ) -> tuple[Array, ...]:
-    """The body of a function with its parameters bound, its guards and results checked."""
+    """The results of the function's body with its parameters bound; checks its guards and results."""
     bound: dict[str, Array] = {}
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         heed((argument,), parameter.type.scalar, draft)
@@ -61,7 +61,7 @@ def results_of(
     values = {p.name: a.called(p.name) for p, (_, a, _) in zip(function.parameters, patterns, strict=True)}
     numbers = {name: array for name, array in values.items() if not array.rank and is_int(array.kind)}
     match_all(patterns, bound, numbers, span, draft)
-    # In the body a parameter hides what the type patterns call by its name; in type patterns it is the other way round.
+    # In the body, a parameter hides the name bound by a type pattern; in type patterns it is the other way round.
     scope = Scope({**bound, **values}, draft)
     for guard in function.guards:
         _check_guard(guard, function, scope, span, evaluate)
@@ -84,7 +84,7 @@ def results_of(
 
 
 def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Scope:
-    """The scope behind some lets."""
+    """The scope after some lets."""
     for let in lets:
         if len(let.names) == 1:
             value = evaluate(let.value, scope).called(let.names[0])
@@ -95,7 +95,7 @@ def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Sco
         if len(found) != len(let.names):
             raise CompileError(
                 Code.WRONG_ARGUMENT_COUNT,
-                f"this gives {len(found)} arrays, on the left stand {len(let.names)}",
+                f"this gives {len(found)} arrays, but the left side names {len(let.names)}",
                 let.span,
                 help="name each result once",
             )
@@ -104,9 +104,9 @@ def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Sco
 
 
 def _prepare(value: Array, draft: Draft) -> None:
-    """Stores a let that is computed where it stands, before anything reads it: in order, and however many there are.
+    """Stores a let before anything reads it if it must be computed in place: in order, and without deep recursion.
 
-    A mistake in it is one only if it is read.
+    An error in it is raised only if it is read.
     """
     if value.closed and value.keep is not None:
         with suppress(CompileError, IndexNeeded, ValueNeeded):
@@ -115,7 +115,7 @@ def _prepare(value: Array, draft: Draft) -> None:
 
 
 def results_in(node: tree.Expr, scope: Scope, evaluate: Evaluate) -> tuple[Array, ...]:
-    """What an expression gives: the results of a call, of anything else one array."""
+    """The results of an expression: those of a call, or one array."""
     match node:
         case tree.Call(name, arguments) if name in scope.draft.definitions:
             given = [evaluate(argument, scope) for argument in arguments]
@@ -127,7 +127,7 @@ def results_in(node: tree.Expr, scope: Scope, evaluate: Evaluate) -> tuple[Array
 
 
 def _several(let: tree.Let, scope: Scope, evaluate: Evaluate) -> tuple[Array, ...]:
-    """The results of a call, or of a comprehension each of whose bodies is one."""
+    """The results of a call, or of a comprehension whose bodies are calls."""
     match let.value:
         case tree.Comprehension(partitions):
 
@@ -138,7 +138,7 @@ def _several(let: tree.Let, scope: Scope, evaluate: Evaluate) -> tuple[Array, ..
                         if len(found) != len(let.names):
                             raise CompileError(
                                 Code.WRONG_ARGUMENT_COUNT,
-                                f"this body gives {len(found)} arrays, on the left stand {len(let.names)}",
+                                f"this body gives {len(found)} arrays, but the left side names {len(let.names)}",
                                 node.span,
                                 help="call a function that returns as many, or name one result",
                             )

@@ -1,4 +1,4 @@
-"""Likely arguments of a program, from its text alone."""
+"""Likely arguments of a program, guessed from its text."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,15 +9,15 @@ from .elaborate import Argument, Entry
 from .folds import FOLDS
 from .walks import children
 
-# Functions of arrays, which nobody writes for numbers.
+# Functions of arrays, which are not used on numbers.
 _OF_CELLS: Final = frozenset((*FOLDS, *STRUCTURE)) - {"min", "max", "mod", "where"}
 
 
 def guess(program: tree.Program, entry: Entry, extent: int) -> dict[str, Argument] | None:
-    """Arguments of likely types and ranks, their extents from `extent` on; None where the text leaves a rank open.
+    """Arguments of likely types and ranks, with extents from `extent` on; None if the text leaves a rank open.
 
-    A type pattern says the rank; else the longest list of scalars in brackets behind a name does, if the name occurs
-    in selections only. Arrays that select are ints, all others floats.
+    The rank comes from a type pattern, else from the longest list of scalars in brackets after a name, if the name
+    occurs only in selections. Arrays used as indices are ints, all others floats.
     """
     sizes: dict[str, int] = {}
     found: dict[str, Argument] = {}
@@ -84,7 +84,7 @@ class _Uses:
                 for partition in partitions:
                     self._inside(partition)
             case tree.Call(name, arguments) if name in _OF_CELLS:
-                # `sum(a[i])` is of rows more likely than of numbers.
+                # In `sum(a[i])`, `a[i]` is more likely a row than a number.
                 for argument in arguments:
                     if isinstance(argument, tree.Select) and isinstance(argument.array, tree.Name):
                         self.whole.add(argument.array.id)
@@ -103,7 +103,7 @@ class _Uses:
         before = self.whole - own
         for node in children(tree.Comprehension((partition,))):
             self.visit(node, selecting=False)
-        # An index vector in a selection says nothing of a rank.
+        # An index vector in a selection does not show a rank.
         if isinstance(index, tree.IndexVector):
             for name in _selected_by(partition.body, index.name):
                 self.whole.add(name)

@@ -1,4 +1,4 @@
-"""What a SaC program has and does not need, as `elaboration.lint` tells of index notation."""
+"""Unused parts of a SaC program, as `elaboration.lint` reports for index notation."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from .walks import calls, free_names, parts, pattern_names
 
 
 def lint(program: tree.Program) -> Iterator[CompileWarning]:
-    """A warning for each parameter, let and function that the program has in vain."""
+    """A warning for each unused parameter, let and function of the program."""
     for function in program.functions:
         ends = (*function.returns, *function.guards)
         yield from _unused_lets(function.lets, ends)
@@ -39,7 +39,7 @@ def _unused_lets(lets: Sequence[tree.Let], ends: Sequence[tree.Expr]) -> Iterato
 
 
 def _unused_functions(program: tree.Program) -> Iterator[CompileWarning]:
-    """The functions that the expression of a program does not reach."""
+    """The functions that the program's expression does not reach."""
     assert program.result is not None
     functions = {function.name: function for function in program.functions}
     pending = [name for node in (*(let.value for let in program.lets), program.result) for name in calls(node)]

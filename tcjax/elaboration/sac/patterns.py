@@ -16,7 +16,7 @@ from .structure import shape_of
 
 
 def typed(pattern: tree.TypePattern, array: Array, what: str, span: Span) -> Array:
-    """The array as one of the pattern's element type, if that holds all of its own."""
+    """The array with the pattern's element type, if that holds all of its own values."""
     wanted = pattern.scalar
     if array.kind == wanted:
         return array
@@ -65,9 +65,10 @@ def match_all(
     span: Span,
     draft: Draft,
 ) -> None:
-    """Binds the names of type patterns; where that is not enough, the values of the parameters `given` count axes.
+    """Binds the names of type patterns; if that is not enough, uses the values of the parameters `given` as numbers of
+    axes.
 
-    Raises `CompileError`: TC0502, TC0606, and TC0407 where nothing solves a pattern.
+    Raises `CompileError`: TC0502, TC0606, and TC0407 for a pattern without a solution.
     """
     pending = list(patterns)
     while pending:
@@ -85,7 +86,7 @@ def match_all(
 
 
 def _unknown(pattern: tree.TypePattern, bound: Mapping[str, Array]) -> list[str | None]:
-    """The numbers of axes that nothing says yet, by their names."""
+    """The numbers of axes that are not yet known, by name."""
     numbers = [axes.count for axes in pattern.axes if isinstance(axes, tree.Axes)]
     return [number for number in numbers if not isinstance(number, int) and number not in bound]
 
@@ -106,7 +107,7 @@ def _unsolvable(pattern: tree.TypePattern, what: str, unknown: Sequence[str | No
 
 
 def _check_value(name: str, value: Array, meant: Array, span: Span, draft: Draft) -> None:
-    """Raises TC0606 where a parameter is known to have another value than the type patterns give its name."""
+    """Raises TC0606 if a parameter's known value differs from the one that the type patterns give its name."""
     if value is meant:
         return
     try:
@@ -125,7 +126,7 @@ def _check_value(name: str, value: Array, meant: Array, span: Span, draft: Draft
 def _match(
     pattern: tree.TypePattern, array: Array, what: str, bound: dict[str, Array], span: Span, draft: Draft
 ) -> bool:
-    """Binds the names of a type pattern; False where it is not solvable yet."""
+    """Binds the names of a type pattern; False if it cannot be solved yet."""
     fixed, unknown = 0, []
     counts: list[int | None] = []
     for axes in pattern.axes:
@@ -142,7 +143,7 @@ def _match(
                 counts.append(None)
                 unknown.append(axes)
         fixed += counts[-1] or 0
-    # Parts of one name have as many axes each.
+    # Parts with the same name have the same number of axes.
     if len({axes.count if axes.count is not None else number for number, axes in enumerate(unknown)}) > 1:
         return False
     share, rest = divmod(array.rank - fixed, max(1, len(unknown)))

@@ -15,7 +15,7 @@ Found = TypeVar("Found", Array, Ragged, Array | Ragged)
 
 
 def is_exact(node: tree.Expr) -> bool:
-    """Whether it divides a number by one of which it is a multiple."""
+    """Whether it divides a number by one of its divisors."""
     match node:
         case tree.Binary("/", tree.Number(int(left)), tree.Number(int(right))):
             return right != 0 and left % right == 0
@@ -24,7 +24,7 @@ def is_exact(node: tree.Expr) -> bool:
 
 
 def with_division(found: Found, node: tree.Comprehension) -> Found:
-    """The ints of a comprehension with the division that a body makes them by."""
+    """The ints of a comprehension, marked with the division that computed them in the body."""
     if not is_int(found.kind):
         return found
     pending = [partition.body for partition in node.partitions]
@@ -42,7 +42,7 @@ def with_division(found: Found, node: tree.Comprehension) -> Found:
 
 
 def made_of(found: Found, operands: Sequence[Array | Ragged], draft: Draft, taken: Kind | None = None) -> Found:
-    """What was made of operands, which it took as being of one kind: ints keep the division that they come from."""
+    """A value computed from operands, taken as one kind: ints stay marked with the division that computed them."""
     heed(operands, found.kind if taken is None else taken, draft)
     quotient = next((operand.quotient for operand in operands if operand.quotient is not None), None)
     return replace(found, quotient=quotient) if quotient is not None and is_int(found.kind) else found

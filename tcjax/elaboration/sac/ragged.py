@@ -1,4 +1,4 @@
-"""Comprehensions whose bounds depend on indices around them, or on data: what a fold runs over."""
+"""Comprehensions whose bounds depend on outer indices or on data: the operands of folds."""
 
 from ... import ir
 from ...diagnostics import Code, CompileError
@@ -19,9 +19,9 @@ from .walks import generator_parts
 
 
 def ragged(node: tree.Comprehension, scope: Scope, evaluate: Evaluate) -> Ragged:
-    """A comprehension whose bounds depend on indices around it, for a fold.
+    """A comprehension whose bounds depend on outer indices, for a fold.
 
-    Raises `CompileError` where its cells are not scalars, or where nothing bounds it from outside.
+    Raises `CompileError` if its cells are not scalars, or if nothing bounds it from outside.
     """
     draft = scope.draft
     last = node.partitions[-1]
@@ -129,7 +129,7 @@ def _moving_tests(where: Affine, lo: Affine, hi: Affine, step: int, width: int, 
 def _moving(
     partition: tree.Partition, names: tuple[str, ...], scope: Scope, evaluate: Evaluate, result: list[Affine] | None
 ) -> tuple[list[Affine], list[Affine]]:
-    """The bounds of a partition, which may depend on indices around it."""
+    """The bounds of a partition, which may depend on outer indices."""
     generator = partition.generator or tree.Generator(None, None)
     lower, upper = generator.lower, generator.upper
     lows = [Affine.of(0)] * len(names)
@@ -182,7 +182,7 @@ def _moving_steps(
     if len(steps) != len(names) or len(widths) != len(names) or any(not 1 <= w <= s for s, w in found):
         raise CompileError(
             Code.BAD_STEP,
-            f"the steps {list(draft.numbers(steps))} name no regular set of indices",
+            f"the steps {list(draft.numbers(steps))} do not describe a regular set of indices",
             generator.step.span,
             help="steps are at least 1, and widths from 1 to the step, one for each index",
         )
@@ -192,7 +192,7 @@ def _moving_steps(
 def _static_limits(
     partition: tree.Partition, names: tuple[str, ...], scope: Scope, evaluate: Evaluate
 ) -> list[int | None]:
-    """What selections show of the bounds, for each component."""
+    """The bounds shown by selections, for each component."""
     found = observed(partition, scope, evaluate)
     draft = scope.draft
     if isinstance(partition.index, tree.IndexPattern):
@@ -222,7 +222,7 @@ def _component_names(partition: tree.Partition, scope: Scope, evaluate: Evaluate
 
 
 def _end(bound: Affine, draft: Draft) -> int | None:
-    """What a bound that data decides does not exceed: one of ``min(n, a[i])`` is enough."""
+    """An upper limit of a bound that depends on data: of ``min(n, a[i])`` one argument is enough."""
     match bound.terms:
         case ((Clamp("min", arguments), weight),) if weight.constant == 1:
             known = [found[1] for argument in arguments if (found := _values(argument, draft)) is not None]
@@ -250,7 +250,7 @@ def _highest(value: Affine, draft: Draft) -> int:
 
 
 def _hull(value: Affine, draft: Draft) -> tuple[int, int]:
-    """The smallest and largest value of a bound; 0 where the indices around it have no values."""
+    """The smallest and largest value of a bound; 0 if the outer indices have no values."""
     found = draft.interval(value)
     if found is None:
         here = 0 if value.terms else draft.number(value.base)

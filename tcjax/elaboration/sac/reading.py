@@ -1,4 +1,4 @@
-"""Elements of array values: read in place, by cases, or from a tensor that holds the array."""
+"""Elements of array values: computed in place, by cases, or read from a tensor that holds the array."""
 
 from ... import ir
 from ...diagnostics import NOWHERE, Span
@@ -11,7 +11,7 @@ from .statics import outside, values_of
 
 
 def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> Value:
-    """The element at a place, for the point of the statement that is being written."""
+    """The element at a position, for the current point of the statement."""
     draft.step(span)
     if array.tensor is not None:
         return _access(array.tensor, array, place, draft, span)
@@ -32,7 +32,7 @@ def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> V
 
 
 def stored(array: Array, draft: Draft) -> Array:
-    """The array in a tensor of its own, computed once."""
+    """The array stored in its own tensor, computed once."""
     from .storing import store
 
     if array.tensor is not None:
@@ -68,12 +68,12 @@ def _is_computed(array: Array, draft: Draft) -> bool:
 
 
 def whole(shape: tuple[Size, ...]) -> tuple[Run, ...]:
-    """The box of all places of an array."""
+    """The box of all positions of an array."""
     return tuple(Run(Size.of(0), extent) for extent in shape)
 
 
 def pieces_of(array: Array, draft: Draft) -> tuple[Piece, ...]:
-    """Disjoint parts that hold everything but zeros."""
+    """Disjoint parts that cover everything but zeros."""
     if array.tensor is None and array.keep is None and array.pieces is not None:
         return array.pieces()
     return (Piece(whole(array.shape), lambda place: element(array, place, draft)),)
@@ -87,11 +87,11 @@ def zero(kind: Kind) -> Value:
 
 
 def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: Span) -> Value:
-    """The element of a tensor. Where data decides whether it is read at all, it is read inside the tensor."""
+    """The element of a tensor. If data decides whether it is read at all, the subscript is clamped into the tensor."""
     if draft.uncertain and not is_inside(array.shape, place, draft):
         if 0 in draft.numbers(array.shape):
             return zero(array.kind)
-        # Where data decides a subscript, the access itself is clamped.
+        # If a subscript depends on data, the access itself is clamped.
         place = clamped(array.shape, place, draft, data_too=False)
     elif not draft.conditions:
         _refuse_computed(tensor.name, array, place, draft, span)
@@ -100,7 +100,7 @@ def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: S
 
 
 def _refuse_computed(name: str, array: Array, place: Place, draft: Draft, span: Span) -> None:
-    """Raises `CompileError` (TC0706) where indices alone compute a place, not an affine one, outside the array."""
+    """Raises `CompileError` (TC0706) if a non-affine subscript computed from indices alone is outside the array."""
     for index, extent in zip(place, array.shape, strict=True):
         if not index.is_data or any(isinstance(n, ir.Access) for d in ir.data_atoms(index) for n in ir.walk(d.expr)):
             continue
@@ -110,13 +110,13 @@ def _refuse_computed(name: str, array: Array, place: Place, draft: Draft, span: 
 
 
 def is_inside(shape: tuple[Size, ...], place: Place, draft: Draft) -> bool:
-    """Whether a place is in an array of a shape wherever the statement reads it."""
+    """Whether a position is inside an array of this shape wherever the statement reads it."""
     for index, extent in zip(place, shape, strict=True):
         found = draft.interval(index)
         if found is None:
             return False
         if found[0] < 0 or found[1] >= draft.number(extent):
-            # Interval arithmetic does not see what several indices have to do with each other.
+            # Interval arithmetic does not see relations between indices.
             inside = all_of((compare(">=", index, 0), compare("<", index, extent)))
             if (len(index.variables) == 1 and index.is_linear) or not draft.proves(inside):
                 return False
@@ -124,7 +124,7 @@ def is_inside(shape: tuple[Size, ...], place: Place, draft: Draft) -> bool:
 
 
 def _refuse_outside(array: Array, place: Place, draft: Draft, span: Span) -> None:
-    """Raises `CompileError` (TC0706) for a fixed place that is not in the array."""
+    """Raises `CompileError` (TC0706) for a fixed position outside the array."""
     if draft.uncertain:
         return
     for index, extent in zip(place, array.shape, strict=True):
@@ -134,7 +134,7 @@ def _refuse_outside(array: Array, place: Place, draft: Draft, span: Span) -> Non
 
 
 def clamped(shape: tuple[Size, ...], place: Place, draft: Draft, *, data_too: bool) -> Place:
-    """The place, brought into an array of a shape: where data decides it, and where data decides whether it is read."""
+    """The position, clamped into an array of this shape if data decides it, or decides whether it is read."""
 
     def one(index: Affine, extent: Size) -> Affine:
         wanted = (data_too or not index.is_data) if draft.uncertain else index.is_data
@@ -162,7 +162,7 @@ def _cell(array: Array, cells: tuple[Array, ...], place: Place, draft: Draft) ->
 
 
 def _by_cases(array: Array, pieces: tuple[Piece, ...], place: Place, draft: Draft) -> Value:
-    """The element of the piece in which the place lies; a choice between those in which it may lie."""
+    """The element of the piece that contains the position; a choice between those that may contain it."""
     possible: list[tuple[ir.Expr | None, Piece]] = []
     for piece in pieces:
         test = _membership(piece.box, place, draft)
@@ -182,7 +182,7 @@ def _by_cases(array: Array, pieces: tuple[Piece, ...], place: Place, draft: Draf
 
 
 def _membership(box: tuple[Run, ...], place: Place, draft: Draft) -> "ir.Expr | bool":
-    """Whether a place lies in a box; a condition where only the point can tell."""
+    """Whether a position lies in a box; a condition if it depends on the point."""
     tests: list[ir.Expr] = []
     for run, index in zip(box, place, strict=True):
         lo, hi = draft.number(run.lo), draft.number(run.hi)

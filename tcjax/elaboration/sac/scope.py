@@ -1,4 +1,4 @@
-"""What a name means: arguments, lets, indices and index vectors."""
+"""The meaning of names: arguments, lets, indices and index vectors."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .walks import mentions
 
 
 class LengthUnknown(Exception):
-    """An index vector whose length is what is being looked for."""
+    """An index vector whose length is still being inferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Scope:
         return found
 
     def child(self, names: Mapping[str, Array | None]) -> "Scope":
-        """The scope with more names, which hide those of the same spelling."""
+        """The scope with more names, which hide outer ones of the same spelling."""
         return Scope({**self.names, **names}, self.draft)
 
     def at(self, index: tree.IndexVector | tree.IndexPattern, place: Iterable[Affine]) -> "Scope":
-        """The scope of a body whose index has a value."""
+        """The scope of a body with a value for the index."""
         values = [(affine_value(component), component.variables) for component in place]
         free = frozenset().union(*(used for _, used in values))
         if isinstance(index, tree.IndexVector):
@@ -53,7 +53,7 @@ class Scope:
 
 
 def free_indices(node: tree.Expr, scope: Scope) -> frozenset[IndexVar]:
-    """The indices around a comprehension on which its elements depend."""
+    """The outer indices on which a comprehension's elements depend."""
     return frozenset().union(
         *(
             value.free

@@ -16,7 +16,7 @@ from .statics import outside, require_int
 
 
 def select(array: Array, index: Sequence[Array | tree.Dot], spans: Sequence[Span], span: Span, draft: Draft) -> Array:
-    """The part of an array at an index. Raises `CompileError`: TC0507 for a longer index than there are axes."""
+    """The part of an array at an index. Raises `CompileError`: TC0507 for an index longer than the number of axes."""
     components = _components(index, spans, draft)
     single = sum(1 for c in components if not (isinstance(c, tree.Dot) and c.many))
     if single > array.rank:
@@ -47,7 +47,7 @@ def select(array: Array, index: Sequence[Array | tree.Dot], spans: Sequence[Span
 
 
 def _check_inside(array: Array, axes: Sequence[Array | None], span: Span, draft: Draft) -> None:
-    """Raises `CompileError` (TC0706) for a selection that runs, whatever is made of it, and is outside."""
+    """Raises `CompileError` (TC0706) for a selection that is always executed, and is outside."""
     for component, extent in zip(axes, draft.numbers(array.shape), strict=True):
         if component is not None and not component.free:
             at = subscript(component, draft)
@@ -66,7 +66,7 @@ def subscript(component: Array, draft: Draft) -> Affine:
 
 
 def _components(index: Sequence[Array | tree.Dot], spans: Sequence[Span], draft: Draft) -> list[Array | tree.Dot]:
-    """The index, one int scalar or dot for each place that it names."""
+    """The index, one int scalar or dot per position in it."""
     if len(index) == 1 and isinstance(index[0], Array) and index[0].rank == 1:
         vector = index[0]
         if vector.cells != ():
@@ -88,7 +88,7 @@ def _components(index: Sequence[Array | tree.Dot], spans: Sequence[Span], draft:
 
 
 def _axes(components: list[Array | tree.Dot], rank: int) -> list[Array | None]:
-    """For each axis what selects from it; None where it is kept."""
+    """For each axis the component that selects from it; None if the axis is kept."""
     single = sum(1 for c in components if not (isinstance(c, tree.Dot) and c.many))
     axes: list[Array | None] = []
     for component in components:
@@ -102,7 +102,7 @@ def _axes(components: list[Array | tree.Dot], rank: int) -> list[Array | None]:
 
 
 def _spelt_out(array: Array, axes: Sequence[Array | None], draft: Draft) -> Array | None:
-    """A part that was spelt out, such as a component of an index vector; None where only reading finds it."""
+    """A part that was written out, such as a component of an index vector; None if it must be read."""
     if array.cells is None or array.tensor is not None or not axes or axes[0] is None:
         return None
     if axes[0].free:

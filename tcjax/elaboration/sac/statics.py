@@ -1,4 +1,4 @@
-"""Values that must be known while a program is elaborated: bounds, shapes, the numbers of axes."""
+"""Values that must be known during elaboration: bounds, shapes, numbers of axes."""
 
 import itertools
 import math
@@ -20,13 +20,13 @@ Point = Mapping[IndexVar, int]
 
 _NOWHERE: Final[Point] = MappingProxyType({})
 
-# A fold whose value decides a shape is computed point by point.
+# A fold whose value determines a shape is computed point by point, up to this many points.
 _MOST_POINTS: Final = 1_000_000
-# JAX's arrays have as many axes at most, or few more.
+# About the maximum number of axes of a JAX array.
 _MOST_AXES: Final = 64
-# Subscripts that are not affine are looked at one by one, so many of them.
+# Subscripts that are not affine are checked value by value, up to this many.
 _MOST_VALUES: Final = 10_000
-# A size whose formula is longer becomes the number that it is.
+# A size with a longer formula is replaced by its number.
 _LONGEST_FORMULA: Final = 60
 
 
@@ -38,11 +38,11 @@ def static_int(array: Array, what: str, span: Span, draft: Draft) -> Size:
 
 
 def static_vector(array: Array, what: str, span: Span, draft: Draft) -> tuple[Size, ...]:
-    """The values of an int vector; of a scalar, as a vector of one."""
+    """The values of an int vector; a scalar counts as a vector of one."""
     if array.rank > 1:
         raise CompileError(
             Code.NOT_INTEGRAL,
-            f"{what} must be a vector of ints, this has {array.rank} axes",
+            f"{what} must be a vector of ints, but this has {array.rank} axes",
             span,
             help="write a vector, `[3, 4]`, or an expression such as `shape(a)`",
         )
@@ -61,13 +61,13 @@ def static_vector(array: Array, what: str, span: Span, draft: Draft) -> tuple[Si
 
 
 def static_bool(array: Array, draft: Draft) -> bool | None:
-    """The value of a condition where it is known; None where an index or data decides."""
+    """The value of a condition if it is known; None if it depends on an index or data."""
     from .reading import element
 
     try:
         found = evaluate(element(array, (), draft), draft)
     except (CompileError, IndexNeeded, ValueNeeded):
-        # A mistake in a condition that never runs is none.
+        # An error in a condition that never runs is ignored.
         return None
     return bool(found) if isinstance(found, bool) else None
 
@@ -77,18 +77,18 @@ def require_int(array: Array, what: str, span: Span) -> None:
     if not is_int(array.kind):
         raise CompileError(
             Code.NOT_INTEGRAL,
-            f"{what} must be of ints, this is {show_kind(array.kind)}",
+            f"{what} must be of ints, but this is {show_kind(array.kind)}",
             span,
             help="convert it with `toi(...)`, or write ints",
         )
 
 
 def require_scalar(array: Array, what: str, span: Span) -> None:
-    """Raises `CompileError` (TC0509) unless there are no axes."""
+    """Raises `CompileError` (TC0509) if there are axes."""
     if array.rank:
         raise CompileError(
             Code.NOT_A_SCALAR,
-            f"{what} must be a scalar, this has {array.rank} {'axis' if array.rank == 1 else 'axes'}",
+            f"{what} must be a scalar, but this has {array.rank} {'axis' if array.rank == 1 else 'axes'}",
             span,
             help="select one element, or fold it: `all(...)`, `any(...)`, `sum(...)`",
         )
@@ -108,7 +108,7 @@ def _size(array: Array, place: tuple[Affine, ...], what: str, span: Span, draft:
 
 
 def index_decides(what: str, index: IndexVar, span: Span) -> CompileError:
-    """The error for a shape that an index would decide."""
+    """The error for a shape that would depend on an index."""
     return CompileError(
         Code.SHAPE_NEEDS_INDEX,
         f"{what} depends on the index `{index.name}`, so the cells would differ in shape",
@@ -119,7 +119,7 @@ def index_decides(what: str, index: IndexVar, span: Span) -> CompileError:
 
 
 def evaluate(value: Value, draft: Draft, point: Point = _NOWHERE) -> Static:
-    """The value of an expression: ints as sizes, so that formulas stay formulas.
+    """The value of an expression: ints as sizes, so that formulas are kept.
 
     Raises `IndexNeeded` and `ValueNeeded`.
     """
@@ -184,12 +184,12 @@ def _known(access: ir.Access, draft: Draft, point: Point) -> Static:
     if name not in draft.known:
         raise ValueNeeded(name, access.span)
     number = draft.known[name](place)
-    assert not isinstance(number, complex), "a complex number decides no shape"
+    assert not isinstance(number, complex), "a complex number cannot determine a shape"
     return Size.of(int(number)) if types.is_integral(access.dtype) else _plain(number)
 
 
 def values_of(index: Affine, draft: Draft) -> Iterator[int]:
-    """The values of a subscript that indices alone compute, over their ranges; none where these are many."""
+    """The values of a subscript computed from indices alone, over their ranges; none if there are many."""
     variables = sorted(index.variables, key=str)
     if any(variable not in draft.ranges for variable in variables):
         return
@@ -202,8 +202,8 @@ def values_of(index: Affine, draft: Draft) -> Iterator[int]:
 
 
 def outside(name: str, position: int, extent: int, span: Span) -> CompileError:
-    """The error for a selection that is not in the array."""
-    around = "; to go around, write `mod(i, n)`: `i % n` has the sign of `i`" if position < 0 else ""
+    """The error for a selection outside the array."""
+    around = "; to wrap around, write `mod(i, n)`: `i % n` has the sign of `i`" if position < 0 else ""
     has = f"{extent} element{'' if extent == 1 else 's'}"
     array = name if name == "the array" else f"`{name}`"
     return CompileError(
@@ -322,7 +322,9 @@ def _cast(value: Static, dtype: str, draft: Draft) -> Static:
     if types.is_integral(dtype):
         if isinstance(number, float) and not math.isfinite(number):
             raise CompileError(
-                Code.NOT_INTEGRAL, f"{number} is no integer, but its value decides a shape here", help="pass a number"
+                Code.NOT_INTEGRAL,
+                f"{number} is not an integer, but its value decides a shape here",
+                help="pass a number",
             )
         return value if isinstance(value, Size) else Size.of(int(number))
     return bool(number) if dtype == "bool" else float(number)

@@ -1,4 +1,4 @@
-"""Array values as statements: each part one ``target[...] = ...``, folds at the root as accumulations."""
+"""Array values as statements: one ``target[...] = ...`` per part, folds at the root as accumulations."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
@@ -12,17 +12,17 @@ from .arrays import Array, Piece, Place, Run, conformed, dtype_of_kind, is_float
 from .draft import Draft
 from .reading import element, is_inside, pieces_of, whole, zero
 
-# What an axis' index is called where the text gives no name.
+# The name of an axis' index if the text gives none.
 _NAMES: Final = "ijklmnpqrs"
 
-# What is written twice must be cheap, and must have finite values and derivatives where it does not count.
+# An element written twice must be cheap, and must have finite values and derivatives where it is overwritten.
 _HARMLESS: Final = frozenset(("+", "-", "*", "min", "max", "&&", "||", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^"))
 
 
 def store(array: Array, name: str, draft: Draft) -> Array:
-    """The array in a new tensor; the statements that compute it are added to the draft."""
+    """The array in a new tensor; adds the statements that compute it to the draft."""
     array = replace(array, keep=None)
-    # Floats of an open type keep all digits where a double may read them.
+    # Floats of open type keep all digits if a double may read them.
     open_float = not isinstance(array.kind, str) and is_float(array.kind)
     dtype = "float64" if draft.wide and open_float else dtype_of_kind(array.kind)
     kind = array.kind if open_float else dtype
@@ -41,10 +41,11 @@ def given_ranges(
     draft: Draft,
     partial: Container[IndexVar] = (),
 ) -> tuple[ir.Range, ...]:
-    """The ranges that have to be said: those that TC's inference would not find from bare subscripts.
+    """The ranges that must be stated: those that TC's inference would not derive from bare subscripts.
 
-    It expects a statement to fill its target: an index that is `partial` does not run along a whole axis of it. Nor is
-    a range left out that ends before an array does, unless selections alone end it: the text says what is not read.
+    Inference expects a statement to fill its target: a `partial` index does not run along a whole axis of it. A range
+    that ends before an array does is stated too, unless it comes from selections alone: the text says which elements
+    are not read.
     """
     bare: dict[IndexVar, list[Size]] = {}
     compound: set[IndexVar] = set()
@@ -80,7 +81,7 @@ def _parts(array: Array, draft: Draft) -> tuple[Piece, ...]:
     if array.tensor is None and array.layers is not None:
         layers = array.layers()
         boxes = [piece.box for layer in layers for piece in layer]
-        # What is written at regular distances is interleaved with what is between, so nothing needs doing twice.
+        # Elements written at regular distances are interleaved with those between, so nothing is computed twice.
         plain = all(run.stride == 1 for box in boxes for run in box)
         if len(layers) > 1 and plain and all(_is_harmless(piece, draft) for layer in layers[:-1] for piece in layer):
             return tuple(piece for layer in layers for piece in layer)
@@ -136,7 +137,7 @@ def _partial(
 def _point(
     box: tuple[Run, ...], names: tuple[str | None, ...], target: ir.Tensor, draft: Draft
 ) -> tuple[list[tuple[IndexVar, Size, Size]], tuple[Affine, ...]]:
-    """An index for each axis of a box, with its range, and the place that they name."""
+    """An index for each axis of a box, with its range, and the position given by the indices."""
     runs: list[tuple[IndexVar, Size, Size]] = []
     place: list[Affine] = []
     for axis, run in enumerate(box):
@@ -150,7 +151,7 @@ def _point(
 
 
 def along(run: Run, name: str, draft: Draft) -> tuple[tuple[IndexVar, Size, Size], Affine]:
-    """A new index that runs over a run, with its range, and the places that it names."""
+    """A new index over a run, with its range, and the position that it gives."""
     lo, hi = draft.number(run.lo), draft.number(run.hi)
     if run.stride == 1:
         index = draft.fresh(name, lo, max(lo, hi))
@@ -161,13 +162,13 @@ def along(run: Run, name: str, draft: Draft) -> tuple[tuple[IndexVar, Size, Size
 
 
 def axis_name(names: tuple[str | None, ...], axis: int) -> str:
-    """What the index of an axis is called."""
+    """The name of an axis' index."""
     given = names[axis] if axis < len(names) else None
     return given or (_NAMES[axis] if axis < len(_NAMES) else f"i{axis}")
 
 
 def _is_harmless(piece: Piece, draft: Draft) -> bool:
-    """Whether the part may be computed at places where another one counts."""
+    """Whether the part may be computed at positions that another part overwrites."""
     with draft.statement():
         place = tuple(along(run, "_", draft)[1] for run in piece.box)
         try:

@@ -1,4 +1,4 @@
-"""The functions that move elements: each gives an array that reads another one elsewhere."""
+"""Functions that rearrange elements: each gives an array that reads another one at other positions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ from .elementwise import part
 from .reading import element, pieces_of, whole, zero
 from .statics import evaluate, require_int, require_scalar, static_int, static_vector
 
-# A vector of ints that is joined to an index vector is one too, up to this length.
+# A vector of ints joined to an index vector is an index vector too, up to this length.
 _MOST_COMPONENTS: Final = 8
 
 
@@ -137,7 +137,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
 
 
 def shift(axis: int, amount: Array, fill: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``shift(axis, n, fill, a)``: towards higher indices, `fill` where nothing comes from."""
+    """``shift(axis, n, fill, a)``: towards higher indices, `fill` where there is no source element."""
     require_scalar(fill, "the fill of `shift`", span)
     kind = array.kind if not isinstance(fill.kind, str) and array.kind != "bool" else agreed_kind(fill.kind, array.kind)
     if kind is None or joined_kind((kind, fill.kind)) != kind:
@@ -187,7 +187,7 @@ def transpose(array: Array, span: Span, draft: Draft) -> Array:
 
 
 def reshape(shape: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``reshape(shp, a)``: the elements in their order. Raises TC0605 unless there are as many."""
+    """``reshape(shp, a)``: the elements in row-major order. Raises TC0605 if their number differs."""
     extents = static_vector(shape, "the first argument of `reshape`", span, draft)
     check_nonnegative(extents, span, draft)
     wanted, given = _product(draft.numbers(extents)), _product(draft.numbers(array.shape))
@@ -297,7 +297,7 @@ def modarray(array: Array, index: Array, cell: Array, span: Span, draft: Draft) 
 
 
 def cased(array: Array, pieces: Callable[[], tuple[Piece, ...]], draft: Draft) -> Array:
-    """An array that is read by cases; of its pieces those that are empty are left out."""
+    """An array read by cases, without its empty pieces."""
 
     def real() -> tuple[Piece, ...]:
         return tuple(p for p in pieces() if all(draft.number(r.lo) < draft.number(r.hi) for r in p.box))
@@ -309,7 +309,7 @@ def unequal_kinds(what: str, first: Array, second: Array, span: Span) -> Compile
     """The error for cells of different element types."""
     return CompileError(
         Code.WRONG_TYPE,
-        f"{what} must be of one type, here are {show_kind(first.kind)} and {show_kind(second.kind)}",
+        f"{what} must be of one type, but got {show_kind(first.kind)} and {show_kind(second.kind)}",
         span,
         help="convert one of them with `toi`, `tof`, `tod` or `tob`; write `0.0` where floats are meant",
     )
@@ -334,7 +334,7 @@ def _ravelled(place: Place, shape: Sequence[Size]) -> Affine:
 
 
 def _unravelled(flat: Affine, shape: tuple[Size, ...], draft: Draft) -> Place:
-    """The place of the `flat`-th element, row-major."""
+    """The position of the `flat`-th element, row-major."""
     place: list[Affine] = []
     for axis in range(len(shape)):
         inner = Size.of(1)
@@ -360,7 +360,7 @@ def _box(shape: Sequence[Size], axis: int, lo: Size, hi: Size) -> tuple[Run, ...
 
 
 def _is_short(left: Array, right: Array, draft: Draft) -> bool:
-    """Whether both sides are spelt out, as index vectors are, or one is and the other is a short vector of ints."""
+    """Whether both sides are written out, as index vectors are, or one is and the other is a short vector of ints."""
     return all(
         a.cells is not None or (a.rank == 1 and is_int(a.kind) and draft.number(a.shape[0]) <= _MOST_COMPONENTS)
         for a in (left, right)
@@ -376,7 +376,7 @@ def _affine(amount: Array, draft: Draft) -> Affine:
 
 
 def _static_or_none(amount: Array, draft: Draft) -> Size | None:
-    """The value where it is known without asking for an argument's value."""
+    """The value, if it is known without asking for an argument's value."""
 
     try:
         found = evaluate(element(amount, (), draft), draft)

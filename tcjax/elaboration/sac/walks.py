@@ -1,17 +1,17 @@
-"""Walks over the tree: sub-expressions, and the names that are free in them."""
+"""Walks over the tree: subexpressions and their free names."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from ...syntax.sac import tree
 
-# The free names of nodes, which are asked for again and again; each with its node, so that its `id` stays its own.
+# A cache of the free names of nodes; each node is kept, so that its `id` is not reused.
 _FREE: Final[dict[int, tuple[tree.Expr, dict[str, None]]]] = {}
 _MOST_REMEMBERED: Final = 10_000
 
 
 def children(node: tree.Expr) -> Iterator[tree.Expr]:
-    """The direct sub-expressions, those of partitions included."""
+    """The direct subexpressions, including those of partitions."""
     match node:
         case tree.Number() | tree.Name():
             return
@@ -58,7 +58,7 @@ def mentions(node: tree.Expr, names: frozenset[str]) -> bool:
 
 
 def free_names(node: tree.Expr) -> dict[str, None]:
-    """The names that the expression does not bind itself, as they appear."""
+    """The free names of the expression, in order of appearance."""
     known = _FREE.get(id(node))
     if known is None or known[0] is not node:
         found: dict[str, None] = {}
@@ -68,7 +68,7 @@ def free_names(node: tree.Expr) -> dict[str, None]:
             case tree.Comprehension(partitions):
                 for partition in partitions:
                     own = own_names(partition.index)
-                    # In the order of the text: the body stands before the generator.
+                    # In text order: the body comes before the generator.
                     found.update((name, None) for name in free_names(partition.body) if name not in own)
                     for part in generator_parts(partition):
                         found.update(free_names(part))
@@ -110,7 +110,7 @@ def parts(function: tree.Function) -> Iterator[tree.Expr]:
 
 
 def calls(node: tree.Expr) -> Iterator[str]:
-    """The functions that an expression calls, those of its parts included."""
+    """The functions that an expression calls, directly or in its subexpressions."""
     pending = [node]
     while pending:
         current = pending.pop()

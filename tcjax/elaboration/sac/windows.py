@@ -1,4 +1,4 @@
-"""Parts of arrays: ``take``, ``drop`` and ``tile``, and their relatives that fill with zeros."""
+"""Parts of arrays: ``take``, ``drop`` and ``tile``, and their variants that fill with zeros."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,9 +14,9 @@ from .structure import beyond, cased, check_nonnegative, components, known_numbe
 
 
 def take(amount: Array, array: Array, span: Span, draft: Draft, *, fills: bool = False) -> Array:
-    """``take(v, a)``: so many of each leading axis, from the end where negative.
+    """``take(v, a)``: the first elements of each leading axis, or the last ones for a negative number.
 
-    Raises TC0706 beyond the array; with `fills`, ``take_apl``, there are zeros instead.
+    Raises TC0706 beyond the array; with `fills`, ``take_apl``, it fills with zeros instead.
     """
     counts = _counts(amount, "take_apl" if fills else "take", array, span, draft)
     lows, shape = [], []
@@ -31,9 +31,9 @@ def take(amount: Array, array: Array, span: Span, draft: Draft, *, fills: bool =
 
 
 def drop(amount: Array, array: Array, span: Span, draft: Draft, *, fills: bool = False) -> Array:
-    """``drop(v, a)``: without so many of each leading axis.
+    """``drop(v, a)``: without the first elements of each leading axis, or the last ones for a negative number.
 
-    Raises TC0706 beyond the array; with `fills`, ``drop_apl``, nothing is left instead.
+    Raises TC0706 beyond the array; with `fills`, ``drop_apl``, the result is empty instead.
     """
     counts = _counts(amount, "drop_apl" if fills else "drop", array, span, draft)
     lows, shape = [], []
@@ -72,7 +72,7 @@ def tile(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) ->
 
 
 def tile_apl(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``tile_apl(shp, off, a)``: as `tile`, zeros beyond the array."""
+    """``tile_apl(shp, off, a)``: like `tile`, with zeros beyond the array."""
     counts = _counts(shape, "tile_apl", array, span, draft)
     check_nonnegative(counts, span, draft)
     offsets = static_vector(offset, "the second argument of `tile_apl`", span, draft)
@@ -82,7 +82,7 @@ def tile_apl(shape: Array, offset: Array, array: Array, span: Span, draft: Draft
 
 
 def _window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], draft: Draft) -> Array:
-    """The block of an array that begins at `lows` and has a shape."""
+    """The block of an array of this shape that begins at `lows`."""
     if array.cells is not None and len(lows) >= 1:
         first, count = draft.number(lows[0]), draft.number(shape[0])
         cells = array.cells[first : first + count]
@@ -98,7 +98,7 @@ def _window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], draft: 
 
 
 def _padded_window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], draft: Draft) -> Array:
-    """The same of an array in a sea of zeros."""
+    """The same, with zeros outside the array."""
     count = len(lows)
     box: list[Run] = []
     for low, extent, own in zip(lows, shape, array.shape, strict=False):

@@ -1,4 +1,4 @@
-"""The programs of the ready layers; each family of layers is a file.
+"""The programs of the ready-made layers, one file for each family.
 
-A function of an `Adapter` is what a layer does in any framework, and says what it leaves to Flax.
+A function of an `Adapter` implements a layer for any framework, and leaves some cases to Flax.
 """

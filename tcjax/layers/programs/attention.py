@@ -11,7 +11,7 @@ from ...runtime.kernel import Kernel
 from ..mistakes import not_an_option
 from .notation import at, check_lengths, definition, names, run
 
-# How an operand of the weights ``(.., heads, queries, keys)`` is laid out: whether each of its axes is one long.
+# The layout of an operand of the weights ``(.., heads, queries, keys)``: whether each of its axes has length 1.
 Broadcast = tuple[bool, ...]
 
 
@@ -29,8 +29,8 @@ def attention(
     """The mean of values ``(.., keys, heads, V)``, weighted by the softmax of products of queries and keys.
 
     `query` is ``(.., queries, heads, D)``; `bias` is added to the scaled products ``(.., heads, queries, keys)``,
-    `mask` is true where a key counts, `kept` multiplies the weights; axes of length 1 are repeated. With fewer heads of
-    keys than of queries, consecutive heads share one. Where no key counts, all count alike.
+    `mask` is true for the keys to use, `kept` multiplies the weights; axes of length 1 are repeated. If keys have fewer
+    heads than queries, consecutive query heads share one. If every key is masked, all get equal weights.
     """
     lead, heads, shared = _checked(query, key, value)
     query = query.reshape(*query.shape[:-2], shared, heads // shared, query.shape[-1])
@@ -49,9 +49,9 @@ def attention(
 def dropout(
     query: jax.Array, key: jax.Array, broadcast: bool, rng: jax.Array | None, rate: float, deterministic: bool
 ) -> jax.Array | None:
-    """What multiplies the weights ``(.., heads, queries, keys)``: zero or ``1 / (1 - rate)``; None for no dropout.
+    """The factors of the weights ``(.., heads, queries, keys)``: zero or ``1 / (1 - rate)``; None without dropout.
 
-    With `broadcast` it is the same for every head and every example, as Flax draws it.
+    With `broadcast` they are the same for every head and every example, as in Flax.
     """
     if not 0.0 <= rate < 1.0:
         raise not_an_option("dropout_rate", rate, "a rate is in [0, 1)")
@@ -65,7 +65,7 @@ def dropout(
 
 
 def _checked(query: jax.Array, key: jax.Array, value: jax.Array) -> tuple[int, int, int]:
-    """How many leading axes there are, heads of queries, and heads of keys. Raises `CompileError` for other shapes."""
+    """The number of leading axes, of query heads, and of key heads. Raises `CompileError` for other shapes."""
     batch = names("a", max(query.ndim - 3, 0))
     axes = {"query": [*batch, "q", "h", "d"], "key": [*batch, "k", "s", "d"], "value": [*batch, "k", "s", "e"]}
     check_lengths(query=(query, axes["query"]), key=(key, axes["key"]), value=(value, axes["value"]))
@@ -80,7 +80,7 @@ def _checked(query: jax.Array, key: jax.Array, value: jax.Array) -> tuple[int, i
 
 
 def _grouped(name: str, array: jax.Array, whole: tuple[int, ...], shared: int) -> jax.Array:
-    """``(.., heads, queries, keys)``, repeated or `whole`, with two axes for heads, and all leading axes."""
+    """``(.., heads, queries, keys)`` with all leading axes and with two axes for heads, either repeated or `whole`."""
     array = array.reshape((1,) * (len(whole) - array.ndim) + array.shape)
     if array.ndim > len(whole) or any(n not in (1, full) for n, full in zip(array.shape, whole, strict=True)):
         raise CompileError(
@@ -103,7 +103,7 @@ def attention_program(
     lowest: float,
     scale: float,
 ) -> Kernel:
-    """Attention behind so many leading axes. The softmax is computed in `wide`, as are the products that go into it."""
+    """Attention with `lead` leading axes. The softmax and the products before it are computed in `wide`."""
     batch = names("a", lead)
     every = [*batch, "h", "g", "q", "k"]
     reads = {
@@ -130,6 +130,6 @@ def attention_program(
         f"{y} +=! {weight} * {value}",
     ]
     if "mask" in reads:
-        # Where no key counts, the norm is too large for the logarithm of their number to show in it.
+        # If every key is masked, the norm is so large that the logarithm of their number vanishes in it.
         statements.append(f"{y} = {y} / {dtype}(sum[k](exp({score} - {norm})))")
     return definition("attention", ("Q", "K", "V", *reads), ("y",), statements)

@@ -15,7 +15,7 @@ from .notation import at, axes_of, check_lengths, definition, names, run
 def linear(own: Adapter, inputs: jax.Array, *others: Any, axes: Sequence[int] = (-1,)) -> jax.Array:
     """``y(.., o..) = sum over axes of inputs(..) * kernel(axes.., o..) + bias(o..)``, the kept axes first.
 
-    Flax computes it where another function multiplies, and where one of its `others` arguments is given.
+    Flax computes it if a custom function multiplies, or if one of its arguments `others` is given.
     """
     options = ("dot_general", "dot_general_cls", "preferred_element_type")
     if own.is_given(options, others) or is_pair(own.layer.precision):
@@ -30,7 +30,7 @@ def linear(own: Adapter, inputs: jax.Array, *others: Any, axes: Sequence[int] = 
 
 @lru_cache(maxsize=1024)
 def dense_program(rank: int, axes: tuple[int, ...], features: int, has_bias: bool) -> Kernel:
-    """A dense layer for inputs of a rank, summed over `axes`, with so many axes of features."""
+    """A dense layer for inputs of a given rank, summed over `axes`, with `features` output axes."""
     read, summed, out = _dense_axes(rank, axes, features)
     y = at("y", *(axis for axis in read if axis not in summed), *out)
     statements = [f"{y} +=! {at('x', *read)} * {at('w', *summed, *out)}"]
@@ -40,14 +40,14 @@ def dense_program(rank: int, axes: tuple[int, ...], features: int, has_bias: boo
 
 
 def _dense_axes(rank: int, axes: tuple[int, ...], features: int) -> tuple[list[str], list[str], list[str]]:
-    """The indices of the inputs, those that are summed over, and those of the features."""
+    """The indices of the inputs, of the summed axes, and of the features."""
     kept, summed = iter(names("a", rank - len(axes))), names("i", len(axes))
     read = [summed[axes.index(axis)] if axis in axes else next(kept) for axis in range(rank)]
     return read, summed, names("o", features)
 
 
 def bilinear_parameters(left: int, right: int, features: int) -> Learned:
-    """The parameters of a bilinear layer for so many features on either side."""
+    """The parameters of a bilinear layer with these numbers of features."""
     shapes = {"kernel": (left, right, features), "bias": (features,)}
     return Learned(shapes, "y(b,o) +=! left(b,i) * kernel(i,j,o) * right(b,j)", ("kernel",))
 
@@ -63,7 +63,7 @@ def bilinear(own: Adapter, left: jax.Array, right: jax.Array) -> jax.Array:
 
 @lru_cache(maxsize=256)
 def bilinear_program(lead: int, has_bias: bool) -> Kernel:
-    """A bilinear layer for inputs with so many axes before the last."""
+    """A bilinear layer for inputs with `lead` axes before the last."""
     kept = names("a", lead)
     y = at("y", *kept, "o")
     statements = [f"{y} +=! {at('l', *kept, 'i')} * w(i, j, o) * {at('r', *kept, 'j')}"]
@@ -81,9 +81,9 @@ def dot_general(
     *,
     out_sharding: Any = None,
 ) -> jax.Array:
-    """`jax.lax.dot_general` as a comprehension, for layers that take one.
+    """`jax.lax.dot_general` as a comprehension, for layers that accept one.
 
-    A type, a sharding, and a precision of each side are left to JAX.
+    A result type, a sharding, or one precision per operand is left to JAX.
     """
     if preferred_element_type is not None or out_sharding is not None or is_pair(precision):
         given = {"preferred_element_type": preferred_element_type, "out_sharding": out_sharding}
@@ -96,7 +96,7 @@ def dot_general(
 
 @lru_cache(maxsize=1024)
 def dot_program(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...], ...]) -> Kernel:
-    """A product of arrays of these ranks; `pairs` are contracted axes and batch axes, of both sides each."""
+    """A product of arrays of these ranks; `pairs` are contracted and batch axes, each for both operands."""
     x, w = _dot_axes(left, right, pairs)
     batch = names("b", len(pairs[1][0]))
     kept = [index for index in (*x, *w) if index not in batch and index[0] != "i"]
@@ -105,7 +105,9 @@ def dot_program(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...],
 
 
 def _dot_axes(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...], ...]) -> tuple[list[str], list[str]]:
-    """The indices of either side: ``b0, ..`` for the batch, ``i0, ..`` for what is summed over, ``m`` and ``n``."""
+    """The indices of both operands: ``b0, ..`` for the batch, ``i0, ..`` for contracted axes, ``m`` and ``n`` for the
+    rest.
+    """
     (left_summed, right_summed), (left_batch, right_batch) = pairs
 
     def indices(rank: int, own: str, contracted: tuple[int, ...], shared: tuple[int, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table, and products with all of them."""
+"""Embeddings: rows of a table, and products with all of its rows."""
 
 from functools import lru_cache
 from typing import Any
@@ -12,14 +12,14 @@ from .notation import at, check_lengths, definition, names
 
 
 def embed(own: Adapter, ids: jax.Array, *others: Any) -> jax.Array:
-    """The rows of ``(count, features)`` at `ids`: from the end for negative ones, NaN outside of the table.
+    """The rows of ``(count, features)`` at `ids`: counted from the end for negative ids, NaN outside the table.
 
-    Flax has rules of its own for one row, and for ids that are no integers.
+    Flax has its own rules for a table of one row, and for ids that are not integers.
     """
     if own.layer.num_embeddings == 1 or not jnp.issubdtype(ids.dtype, jnp.integer) or own.is_given((), others):
         return own.flax(ids, *others)
     (table,) = own.promoted(own.parameter("embedding"), inexact=False)
-    # What 32 bits do not hold is outside of every table.
+    # Ids that need more than 32 bits are outside every table.
     limits = jnp.iinfo(jnp.int32)
     wide = jnp.iinfo(ids.dtype).max > limits.max
     ids = (jnp.clip(ids, max(limits.min, jnp.iinfo(ids.dtype).min), limits.max) if wide else ids).astype(jnp.int32)
@@ -28,7 +28,7 @@ def embed(own: Adapter, ids: jax.Array, *others: Any) -> jax.Array:
 
 @lru_cache(maxsize=64)
 def embedding_program(rank: int, has_nan: bool) -> Kernel:
-    """Rows of a table at ids of a rank."""
+    """Rows of a table at an array of ids of this rank."""
     kept = names("a", rank)
     number = at("ids", *kept)
     row = f"table(({number} < 0 ? {number} + table.0 : {number}), d)"
@@ -48,7 +48,7 @@ def attend(own: Adapter, query: jax.Array, *others: Any) -> jax.Array:
 
 @lru_cache(maxsize=64)
 def attend_program(lead: int) -> Kernel:
-    """Products of queries, behind so many leading axes, with rows of a table."""
+    """Products of queries, with `lead` leading axes, and rows of a table."""
     kept = names("a", lead)
     statement = f"{at('y', *kept, 'n')} +=! {at('query', *kept, 'd')} * table(n, d)"
     return definition("attend", ("query", "table"), ("y",), [statement])

@@ -1,4 +1,4 @@
-"""A mixture of experts: each input goes to the few two-layer networks that a gate likes best."""
+"""A mixture of experts: a gate sends each input to a few of several two-layer networks."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,20 +12,20 @@ from ..adapter import Adapter, Learned
 from ..precision import at_precision
 from .notation import check_lengths, compiled, names
 
-# The networks as they use their parameters.
+# The networks, with the roles of their parameters.
 NETWORKS = """
 def networks(x, up, down) -> (y) {
   hidden(t, e, f) +=! x(t, e, d) * up(e, d, f)
   y(t, e, o) +=! hidden(t, e, f) * down(e, f, o)
 }"""
 
-# To copy an expert's matrices for a block of inputs takes as long as to multiply so many inputs with them
+# Copying an expert's matrices for a block of inputs takes as long as multiplying this many inputs with them
 # (bench/experts.py, 2 CPU cores).
 COPY = 32
 
 
 def parameters(experts: int, chosen: int, inputs: int, hidden: int, outputs: int | None) -> Learned:
-    """The parameters of a mixture. Raises `ValueError` where an input cannot go to the number of `chosen` experts."""
+    """The parameters of a mixture. Raises `ValueError` if there are fewer experts than `chosen`."""
     if not 1 <= chosen <= experts:
         raise ValueError(f"top_k is {chosen}, but there are {experts} experts")
     up, down = (experts, inputs, hidden), (experts, hidden, inputs if outputs is None else outputs)
@@ -34,11 +34,11 @@ def parameters(experts: int, chosen: int, inputs: int, hidden: int, outputs: int
 
 
 def experts(own: Adapter, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The outputs for inputs ``(.., D)``, and the share of each expert ``(.., experts)``.
+    """The outputs for inputs ``(.., D)``, and the weights of the experts ``(.., experts)``.
 
-    Shares are a softmax over the `top_k` experts with the largest ``x @ gate``, the first ones on ties, and zero for
-    the others. Every expert computes ``activation(x @ up + up_bias) @ down + down_bias``: for all inputs, or `sparse`,
-    for those that chose it; None: what is faster.
+    The weights are a softmax over the `top_k` experts with the largest ``x @ gate`` (the first ones on ties), and zero
+    for the others. Every expert computes ``activation(x @ up + up_bias) @ down + down_bias``: for all inputs, or, if
+    `sparse`, for those that chose it; None picks the faster way.
     """
     chosen, activation, sparse = own.layer.top_k, own.layer.activation, own.layer.sparse
     learned = (own.parameter(name) for name in ("gate", "up", "up_bias", "down", "down_bias"))
@@ -67,9 +67,10 @@ def experts(own: Adapter, x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """So many `choices`, sorted by expert, in blocks of `rows`; each block has one expert, and at its end may be empty.
+    """`choices` sorted by expert, in blocks of `rows` rows; each block belongs to one expert and may have empty rows at
+    its end.
 
-    However the choices fall, `count` blocks are enough.
+    `count` blocks suffice for any distribution of the choices.
     """
 
     choices: int
@@ -78,27 +79,30 @@ class Blocks:
 
     @staticmethod
     def of(choices: int, experts: int) -> "Blocks":
-        """Blocks that are long enough for their copies of the matrices, and short enough to be full."""
+        """Blocks long enough to amortise copying the matrices, and short enough to be mostly full."""
         return Blocks(choices, experts, max(1, isqrt(COPY * choices // experts)))
 
     @property
     def count(self) -> int:
-        """The most blocks of which only the last of each expert is not full."""
+        """The largest possible number of blocks, since only the last one of each expert may be partly empty."""
         return (self.choices + self.experts * (self.rows - 1)) // self.rows
 
     def win(self, inputs: int) -> bool:
-        """Whether to multiply the blocks, and to copy matrices for them, is less than to multiply all with all."""
+        """Whether multiplying the blocks and copying matrices for them is cheaper than multiplying all inputs with all
+        experts.
+        """
         return self.count * (self.rows + COPY) < inputs * self.experts
 
     def sorted(self, choice: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-        """For experts ``(T, chosen)``: the input of each row of each block, the expert of each block, and the block
-        and row of each choice."""
+        """For the experts ``(T, chosen)``: the input of each row of each block, the expert of each block, and the block
+        and row of each choice.
+        """
         inputs = choice.shape[0]
         own = choice[..., None] == jnp.arange(self.experts)
         taken = jnp.cumsum(own.any(1), 0, dtype=jnp.int32)
         filled = -(-taken[-1] // self.rows)
         end = jnp.cumsum(filled)
-        # An input chooses an expert once: its place is the number of those before it.
+        # An input chooses an expert at most once: its position is the number of inputs before it.
         place = jnp.take_along_axis(taken, choice, 1) - 1
         block = (end - filled)[choice] + place // self.rows
         place = place % self.rows
@@ -108,7 +112,7 @@ class Blocks:
         return token, jnp.minimum(owner, self.experts - 1), block, place
 
 
-# Which experts an input likes best; how many stand before an expert has no slope.
+# The ranking of the experts for each input; the number of experts ahead has zero derivative.
 _GATE = """
   liking(t, e) +=! x(t, d) * gate(d, e)
   before(t, e) = sum[f](liking(t, f) > liking(t, e) || (liking(t, f) == liking(t, e) && f < e) ? 1 : 0)
@@ -118,7 +122,7 @@ _GATE = """
 
 @lru_cache(maxsize=64)
 def dense_program(chosen: int, activation: str) -> Kernel:
-    """A gate that keeps so many experts, and the networks of all."""
+    """A gate that keeps `chosen` experts, and the networks of all experts."""
     return compiled(f"""
 def experts(x, gate, up, up_bias, down, down_bias) -> (y, share) {{{_GATE.format(chosen=chosen)}
   hidden(t, e, f) +=! x(t, d) * up(e, d, f)
@@ -130,7 +134,7 @@ def experts(x, gate, up, up_bias, down, down_bias) -> (y, share) {{{_GATE.format
 
 @lru_cache(maxsize=64)
 def gate_program(chosen: int) -> Kernel:
-    """The experts that each input chooses, best first, their shares, and those of all experts."""
+    """The experts that each input chooses, best first, their weights, and the weights of all experts."""
     return compiled(f"""
 def gate(x, gate) -> (choice, weight, share) {{{_GATE.format(chosen=chosen)}
   choice(t, j) = sum[e where before(t, e) == j](e) where j in 0:{chosen}

@@ -1,4 +1,4 @@
-"""Normalisation: its layers, means and variances over some axes, and inputs with both taken out."""
+"""Normalisation: layers, means and variances over some axes, and normalised inputs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -17,14 +17,16 @@ Axes = tuple[int, ...]
 
 
 def layer_norm(own: Adapter, x: jax.Array, mask: jax.Array | None, *, use_mean: bool = True) -> jax.Array:
-    """Each position without its mean, divided by its deviation; or by the root of its mean square, without a bias."""
+    """Each position minus its mean, divided by its standard deviation; or divided by its root mean square, without a
+    bias.
+    """
     if _is_flax_asked(own, x):
         return own.flax(x, mask=mask)
     return _by_position(own, x, mask, axes_of(own.layer.reduction_axes, x.ndim), use_mean=use_mean)
 
 
 def instance_norm(own: Adapter, x: jax.Array, mask: jax.Array | None) -> jax.Array:
-    """Each feature of each example by itself, over all other axes."""
+    """Each feature of each example on its own, over all other axes."""
     features = axes_of(own.layer.feature_axes, x.ndim)
     if _is_flax_asked(own, x) or 0 in features:
         return own.flax(x, mask=mask)
@@ -32,7 +34,7 @@ def instance_norm(own: Adapter, x: jax.Array, mask: jax.Array | None) -> jax.Arr
 
 
 def group_norm(own: Adapter, x: jax.Array, mask: jax.Array | None, groups: int | None) -> jax.Array:
-    """Groups of features, over all axes but the first; with None groups Flax says what is wrong with them."""
+    """Groups of features, over all axes but the first; if groups is None, Flax reports the error."""
     if groups is None or own.layer.reduction_axes is not None or mask is not None or _is_flax_asked(own, x):
         return own.flax(x, mask=mask)
     given = own.promoted(x, *_affine(own, x.shape[-1:]))
@@ -45,9 +47,9 @@ def group_norm(own: Adapter, x: jax.Array, mask: jax.Array | None, groups: int |
 def batch_norm(
     own: Adapter, x: jax.Array, use_running_average: bool | None, mask: jax.Array | None, merge: Callable[..., Any]
 ) -> jax.Array:
-    """Features over the batch, or by running averages, which a call that does not use them continues.
+    """Features over the batch, or with running averages, which are updated by calls that do not use them.
 
-    `merge` says which one of the layer's option and the argument counts; None: Flax says that neither is there.
+    `merge` resolves the layer's option and the argument; if it is None, Flax reports that neither is given.
     """
     layer, argument = own.layer, use_running_average
     if _is_flax_asked(own, x) or (uses := merge("use_running_average", layer.use_running_average, argument)) is None:
@@ -66,7 +68,7 @@ def batch_norm(
 
 
 def _is_flax_asked(own: Adapter, x: jax.Array) -> bool:
-    """Whether moments are joined across devices, are computed in few bits, or are those of complex numbers."""
+    """Whether moments are joined across devices, computed in low precision, or complex."""
     is_complex = jnp.iscomplexobj(x) or jnp.issubdtype(own.layer.param_dtype, jnp.complexfloating)
     return own.layer.axis_name is not None or not getattr(own.layer, "force_float32_reductions", True) or is_complex
 
@@ -82,14 +84,15 @@ def _others(axes: Axes, among: Iterable[int]) -> Axes:
 
 
 def _affine(own: Adapter, shape: Shape, *, has_bias: bool = True) -> list[jax.Array | None]:
-    """Scale and bias, None where the layer is without."""
+    """Scale and bias, None if the layer has none."""
     return [own.parameter(name, shape) for name in (("scale", "bias") if has_bias else ("scale",))]
 
 
 def _moments(own: Adapter, x: jax.Array, axes: Axes, mask: jax.Array | None = None, *, use_mean: bool = True) -> Any:
     """Mean (None unless `use_mean`) and variance over `axes`, in float32 at least.
 
-    With `use_fast_variance` it is the mean of squares less the square of the mean, else that of the differences.
+    With `use_fast_variance` the variance is the mean of squares minus the square of the mean, else the mean squared
+    deviation.
     """
     x = x.astype(jnp.promote_types(own.layer.dtype or x.dtype, jnp.float32))
     given = (x,) if mask is None else (x, jnp.broadcast_to(mask, x.shape).astype(bool))
@@ -119,10 +122,12 @@ def moments_program(rank: int, axes: Axes, use_mean: bool, fast: bool, masked: b
 def _normalized(
     own: Adapter, x: jax.Array, statistics: Sequence[Any], affine: Sequence[Any], axes: Axes, features: Axes
 ) -> jax.Array:
-    """``(x - mean) / sqrt(variance + epsilon) * scale + bias``; `axes` were reduced, scale and bias have `features`."""
+    """``(x - mean) / sqrt(variance + epsilon) * scale + bias``; the moments are over `axes`, scale and bias have the
+    axes `features`.
+    """
     every = names("a", x.ndim)
     kept, over = [every[axis] for axis in _others(axes, range(x.ndim))], [every[axis] for axis in features]
-    # Flax.nnx keeps one axis for the features of several.
+    # Flax.nnx stores the features of several axes in one.
     shape = [x.shape[axis] for axis in features]
     spread = (a.reshape(shape) if a is not None and a.size == prod(shape) else a for a in affine)
     (mean, variance), (scale, bias, *_) = statistics, (*spread, None)
@@ -136,7 +141,7 @@ def _normalized(
 
 @lru_cache(maxsize=1024)
 def normalized_program(rank: int, axes: Axes, features: Axes, present: tuple[str, ...], epsilon: float) -> Kernel:
-    """Inputs with their moments taken out; `present` are those of mean, variance, scale and bias that are used."""
+    """Normalised inputs; `present` tells which of mean, variance, scale and bias are used."""
     every = names("a", rank)
     kept = [name for axis, name in enumerate(every) if axis not in axes]
     own = [every[axis] for axis in features]
@@ -149,7 +154,7 @@ def normalized_program(rank: int, axes: Axes, features: Axes, present: tuple[str
 
 
 def running(average: jax.Array, batch: jax.Array, momentum: float) -> jax.Array:
-    """A running average: ``momentum`` of what it was, the rest from the batch."""
+    """A running average: ``momentum`` times the old value, the rest from the batch."""
     axes = names("c", average.ndim)
     check_lengths(average=(average, axes), inputs=(batch, axes))
     return running_program(average.ndim, float(momentum))(average, batch)
@@ -157,7 +162,7 @@ def running(average: jax.Array, batch: jax.Array, momentum: float) -> jax.Array:
 
 @lru_cache(maxsize=64)
 def running_program(rank: int, momentum: float) -> Kernel:
-    """The next value of running averages for features of a rank."""
+    """The next running averages, for features of this rank."""
     old, new = (at(tensor, *names("c", rank)) for tensor in ("average", "batch"))
     statement = f"{at('r', *names('c', rank))} = {momentum!r} * {old} + {1 - momentum!r} * {new}"
     return definition("running", ("average", "batch"), ("r",), [statement])

@@ -1,4 +1,4 @@
-"""Texts of programs for any number of axes, and arrays whose axes fit them."""
+"""Program texts for any number of axes, and arrays whose axes match them."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -11,12 +11,12 @@ from ...runtime.entry import kernel
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
 
-# What has a shape, or is not there.
+# Something with a shape, or None.
 Shaped = jax.Array | jax.ShapeDtypeStruct | None
 
 
 def names(prefix: str, count: int) -> list[str]:
-    """``a0, a1, ...``: index names for so many axes."""
+    """``a0, a1, ...``: `count` index names."""
     return [f"{prefix}{number}" for number in range(count)]
 
 
@@ -32,7 +32,7 @@ def where(clauses: Iterable[str]) -> str:
 
 
 def axes_of(axes: int | Iterable[int], rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in order. Raises `CompileError` (TC0502) for one that an array does not have."""
+    """Axes counted from the front, in order. Raises `CompileError` (TC0502) for one that does not exist."""
     listed = tuple(axes) if isinstance(axes, Iterable) else (axes,)
     for axis in listed:
         if not -rank <= axis < rank:
@@ -45,8 +45,9 @@ def axes_of(axes: int | Iterable[int], rank: int) -> tuple[int, ...]:
 
 
 def check_lengths(**arrays: tuple[Shaped, Sequence[str]]) -> None:
-    """Raises `CompileError` where an array has not as many axes as are named (TC0502), and where axes of one name have
-    different lengths (TC0601): a program alone would go as far as the shorter one does."""
+    """Raises `CompileError` if an array's rank differs from its number of names (TC0502), or if axes of one name have
+    different lengths (TC0601): a program alone would stop at the shortest one.
+    """
     seen: dict[str, tuple[str, int, int]] = {}
     for name, (array, axes) in arrays.items():
         if array is None:
@@ -74,7 +75,7 @@ def _shapes(arrays: dict[str, tuple[Shaped, Sequence[str]]]) -> str:
 
 @lru_cache(maxsize=4096)
 def compiled(text: str) -> Kernel:
-    """The kernel of a text; equal texts are one kernel, so that layers share what JAX has compiled."""
+    """The kernel of a text; equal texts share one kernel, and so its compiled code."""
     return kernel(text)
 
 
@@ -85,6 +86,6 @@ def definition(name: str, parameters: Iterable[str], results: Iterable[str], sta
 
 
 def run(program: Kernel, *arrays: jax.Array | None, precision: Any = None) -> Any:
-    """The program's results for the arrays that are there, with products of this precision."""
+    """The program's results for the arrays that are not None, with products of this precision."""
     with at_precision(precision):
         return program(*(array for array in arrays if array is not None))

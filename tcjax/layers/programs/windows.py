@@ -1,4 +1,4 @@
-"""Windows that slide over spatial axes: convolutions and pooling, with Flax's ways to pad."""
+"""Windows that slide over spatial axes: convolutions and pooling, with Flax's padding options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..adapter import Adapter
 from ..precision import is_pair
 from .notation import at, check_lengths, definition, names, run, where
 
-# Those that JAX knows by name, besides "CIRCULAR" and "CAUSAL" of convolutions.
+# JAX's named paddings, in addition to "CIRCULAR" and "CAUSAL" for convolutions.
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
 Padding = str | int | Sequence[int | tuple[int, int]]
@@ -24,10 +24,10 @@ Padding = str | int | Sequence[int | tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window along one axis of length `extent`: `size` taps that are `dilation` apart, every `stride` elements.
+    """A window along an axis of length `extent`: `size` taps at distance `dilation`, every `stride` elements.
 
-    `low` and `high` elements are added at the ends: zeros (or what a reduction ignores), or those of the other end
-    where the axis `wraps`.
+    `low` and `high` elements are added at the ends: zeros (or the identity of a reduction), or the elements of the
+    other end if the axis `wraps`.
     """
 
     extent: int
@@ -40,17 +40,17 @@ class Window:
 
     @property
     def outputs(self) -> int:
-        """How many places the window has."""
+        """The number of window positions."""
         return max(0, (self.extent + self.low + self.high - (self.size - 1) * self.dilation - 1) // self.stride + 1)
 
     def place(self, output: str, tap: str) -> str:
-        """Where a tap reads."""
+        """The subscript that a tap reads."""
         first = _times(self.stride, output) + " + " + _times(self.dilation, tap)
         place = f"{first} - {self.low}" if self.low else first
         return f"({place}) % {self.extent}" if self.wraps else place
 
     def guards(self, output: str, tap: str) -> list[str]:
-        """The conditions for reading inside of the array."""
+        """The conditions for a read to be inside the array."""
         if self.wraps:
             return []
         low = [f"{self.place(output, tap)} >= 0"] if self.low else []
@@ -61,7 +61,7 @@ class Window:
 def windows_of(
     shape: Sequence[int], sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: Padding
 ) -> tuple[Window, ...]:
-    """A window for each spatial axis. Raises `CompileError` (TC0308) for options that are none for them."""
+    """A window for each spatial axis. Raises `CompileError` (TC0308) for invalid options."""
     for name, numbers in (("strides", strides), ("dilations", dilations)):
         _check_numbers(name, numbers, len(sizes))
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
@@ -99,7 +99,7 @@ def windows_of(
 
 
 def _check_numbers(name: str, numbers: Sequence[int], rank: int) -> None:
-    """Whether these are positive whole numbers, one for each spatial axis."""
+    """Raises unless these are positive whole numbers, one for each spatial axis."""
     if len(numbers) == rank and all(isinstance(number, (int, np.integer)) and number > 0 for number in numbers):
         return
     raise CompileError(
@@ -112,7 +112,7 @@ def _check_numbers(name: str, numbers: Sequence[int], rank: int) -> None:
 def convolution(own: Adapter, inputs: jax.Array, kernel_size: Sequence[int], *others: Any) -> jax.Array:
     """Inputs ``(.., spatial.., channels)`` with a kernel ``(spatial.., channels / groups, features)``.
 
-    Flax computes what there is no program for: kernels with a mask, inputs with gaps, and mirrored ends.
+    Flax computes the cases without a program: masked kernels, dilated inputs, and mirrored ends.
     """
     layer, rank, groups = own.layer, len(kernel_size), own.layer.feature_group_count
     options = ("conv_general_dilated", "conv_general_dilated_cls", "preferred_element_type", "mask")
@@ -121,7 +121,7 @@ def convolution(own: Adapter, inputs: jax.Array, kernel_size: Sequence[int], *ot
         return own.flax(inputs, *others)
     inputs, kernel, bias = own.promoted(inputs, own.parameter("kernel"), own.parameter("bias"))
     lead = max(inputs.ndim - rank - 1, 0)
-    # Kernels are as long as they are: spatial axes have names of their own.
+    # Kernels keep their lengths: their spatial axes have names of their own.
     kept, spatial, taps = names("a", lead), names("h", rank), names("k", rank)
     whole = jax.ShapeDtypeStruct((*kernel.shape[:-2], kernel.shape[-2] * groups, kernel.shape[-1]), kernel.dtype)
     name = "kernel" if groups == 1 else "kernel of all groups"
@@ -139,7 +139,7 @@ def convolution(own: Adapter, inputs: jax.Array, kernel_size: Sequence[int], *ot
 
 @lru_cache(maxsize=1024)
 def convolution_program(lead: int, windows: tuple[Window, ...], grouped: bool, has_bias: bool) -> Kernel:
-    """A convolution with these windows behind so many leading axes; a group has an axis of its own."""
+    """A convolution with these windows and `lead` leading axes; groups have their own axis."""
     kept, out, taps = names("a", lead), names("h", len(windows)), names("k", len(windows))
     group = ["g"] if grouped else []
     y = at("y", *kept, *out, *group, "o")
@@ -156,7 +156,7 @@ def pooling(
 ) -> jax.Array:
     """``min``, ``max``, ``sum``, ``mean`` or ``average`` over windows of inputs ``(.., spatial.., channels)``.
 
-    What pads takes no part: a mean is over the elements inside, an average is the sum divided by the window's size.
+    Padding is ignored: a mean is over the elements inside, an average is the sum divided by the window's size.
     """
     _check_numbers("window_shape", sizes, len(sizes))
     lead = inputs.ndim - len(sizes) - 1
@@ -173,7 +173,7 @@ def pooling(
 
 @lru_cache(maxsize=1024)
 def pooling_program(lead: int, windows: tuple[Window, ...], reducer: str) -> Kernel:
-    """A reduction over these windows, behind so many leading axes."""
+    """A reduction over these windows, with `lead` leading axes."""
     kept, out, taps = names("a", lead), names("h", len(windows)), names("k", len(windows))
     y, x = at("y", *kept, *out, "c"), at("x", *kept, *_places(windows), "c")
     clauses = [f"{tap} in 0:{window.size}" for tap, window in zip(taps, windows, strict=True)]
@@ -192,7 +192,7 @@ def _places(windows: Sequence[Window]) -> list[str]:
 
 
 def _clauses(windows: Sequence[Window]) -> list[str]:
-    """Ranges where padding makes more places than there are whole windows, and guards."""
+    """Ranges where padding makes more positions than there are whole windows, and guards."""
     ranges = [f"h{axis} in 0:{window.outputs}" for axis, window in enumerate(windows) if window.low or window.high]
     return ranges + _guards(windows)
 
@@ -206,5 +206,5 @@ def _times(factor: int, index: str) -> str:
 
 
 def _per_axis(given: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """A number for each axis, from one for all, or None for 1."""
+    """One number per axis, from one for all, or 1 for None."""
     return (1 if given is None else given,) * rank if given is None or isinstance(given, int) else tuple(given)

@@ -1,11 +1,11 @@
-"""How large the tiles of a kernel are."""
+"""The tile sizes of a kernel."""
 
 from dataclasses import dataclass, replace
 from typing import Final
 
-# The smallest dimension that the matrix units take (Triton: every dimension of a dot is at least 16).
+# The smallest dimension for the matrix units (Triton: every dimension of a dot is at least 16).
 SMALLEST_DOT: Final = 16
-# The longest side of a tile that somebody asks for.
+# The longest side of a requested tile.
 _MOST: Final = 128
 
 
@@ -14,8 +14,8 @@ class Blocks:
     """The extents of a tile, powers of two, and how a program runs.
 
     A tile has `rows` x `columns` values, fewer where an axis is shorter. `chunk` values of a reduction index go into
-    one matrix product. `split` programs share the reduction of a tile, so that few long reductions fill the device
-    too. `warps` of 32 threads run a program, which loads `stages` steps ahead. What is None is the emitter's choice.
+    one matrix product. `split` programs share the reduction of a tile, so that a few long reductions fill the device
+    too. `warps` of 32 threads run a program, which loads `stages` steps ahead. None leaves the choice to the emitter.
     """
 
     rows: int | None = None
@@ -37,7 +37,7 @@ USUAL: Final = Blocks()
 
 
 def blocks_of(tile: tuple[int, int] | None) -> Blocks:
-    """Tiles of such rows and columns, within what a program can hold; the emitter's choice where nobody says them."""
+    """Tiles of these rows and columns, limited to what a program can hold; None is the emitter's choice."""
     if tile is None:
         return USUAL
     rows, columns = (block(extent, _MOST) for extent in tile)

@@ -1,4 +1,4 @@
-"""Kernels as JAX operations: without the notice that the Triton dialect is deprecated, and tried without a GPU."""
+"""Kernels as JAX operations: without the deprecation warning of the Triton dialect, and testable without a GPU."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 
 from .refusals import Unsupported
 
-# A kernel is bound through a primitive of its own because the notice is given where it is lowered, not where it is
-# called: only there can it be silenced without silencing it for the rest of the program.
+# A kernel is bound through its own primitive because the warning is issued where it is lowered, not where it is called:
+# only there can it be silenced for this kernel alone.
 _triton_p = jax.extend.core.Primitive("tcjax_triton")
 _triton_p.multiple_results = True
 
@@ -43,26 +43,26 @@ mlir.register_lowering(_triton_p, _lower)
 
 
 def lowered(function: Callable[..., Any], *avals: Any, device: str = "NVIDIA H100", cores: int = 132) -> str:
-    """The function lowered for a CUDA device that need not be there, as text."""
+    """The text of the function lowered for a CUDA device, which need not be present."""
     with _on(device, cores):
         return jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",)).as_text()
 
 
 def probe(function: Callable[..., Any], *avals: Any) -> None:
-    """Raises `Unsupported` where JAX does not lower the function to Triton."""
+    """Raises `Unsupported` if JAX cannot lower the function to Triton."""
     with _on():
-        # Our own code runs while it is traced: its mistakes are not JAX's refusals.
+        # Our own code runs while it is traced: its errors are not JAX's refusals.
         traced = jax.jit(function).trace(*avals)
         try:
             text = traced.lower(lowering_platforms=("cuda",)).as_text()
         except Exception as error:
-            # Whatever it is that Pallas has no rule for: NotImplementedError, ValueError, AssertionError.
+            # Whatever Pallas raises for a missing rule: NotImplementedError, ValueError, AssertionError.
             message = str(error).strip().splitlines()
             raise Unsupported(f"Pallas does not lower it: {message[0] if message else type(error).__name__}") from error
     assert "__gpu$xla.gpu.triton" in text
 
 
 def _on(device: str = "NVIDIA H100", cores: int = 132) -> AbstractContextManager[Any]:
-    """A device that need not be there."""
+    """The description of a device, which need not be present."""
     abstract = AbstractDevice(device_kind=device, num_cores=cores, platform="cuda")
     return use_abstract_mesh(AbstractMesh((), (), abstract_device=abstract))

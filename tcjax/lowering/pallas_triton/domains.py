@@ -1,4 +1,4 @@
-"""How far a loop of a kernel runs: the range of its index, as far as affine guards cut it in one tile."""
+"""The bounds of a kernel's loop: the range of its index, restricted by affine guards in one tile."""
 
 from collections.abc import Iterable
 
@@ -24,10 +24,10 @@ def _linear(condition: Condition) -> Iterable[AtLeastZero]:
 
 
 def limits(index: IndexVar, conditions: Iterable[AtLeastZero], frame: Frame) -> tuple[Integer, Integer]:
-    """The half-open range outside of which no point of the tile counts.
+    """The half-open range outside which no point of the tile is active.
 
-    Of ``w*index + rest >= 0`` the rest is at most its maximum over the tile: a triangle or a band becomes a loop that
-    ends, or begins, where the last lane of the tile needs it. The guard itself still masks what the others do not need.
+    In ``w*index + rest >= 0`` the rest is at most its maximum over the tile: a triangle or a band becomes a loop that
+    ends, or begins, where the last lane of the tile needs it. The guard itself still masks the other lanes.
     """
     lo: Integer
     hi: Integer
@@ -48,7 +48,7 @@ def limits(index: IndexVar, conditions: Iterable[AtLeastZero], frame: Frame) -> 
 
 
 def _greatest(condition: AtLeastZero, index: IndexVar, frame: Frame) -> Integer | None:
-    """The maximum over the tile of all but the index's own term."""
+    """The maximum over the tile of all terms but the index's own."""
     total: Integer = condition.affine.base.constant or 0
     for atom, weight in condition.affine.terms:
         factor = weight.constant

@@ -1,4 +1,4 @@
-"""A group of reductions as kernels: a grid of tiles, the loops in each, and what joins their shares."""
+"""A group of reductions as kernels: a grid of tiles, the loops in each, and the combination of shares."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ Precision = lax.Precision | str | None
 
 
 class Emitter(Protocol):
-    """Makes kernels of groups of reductions; raises `Unsupported` for what its target cannot do."""
+    """Makes kernels of groups of reductions; raises `Unsupported` for those that its target cannot do."""
 
     def __call__(
         self, group: Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None
@@ -44,9 +44,9 @@ class Emitter(Protocol):
 def emit_group(group: Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None) -> Runs:
     """A function of the operands by name that computes the results of a group in Triton kernels.
 
-    A nest, a search and a softmax are one kernel, a bundle one for each of its sides. Matrix products have JAX's
-    default precision unless `precision` says otherwise, as those of XLA have. With `interpret` the kernels run on any
-    device, slowly. Raises `Unsupported`.
+    A nest, a search or a softmax is one kernel, a bundle one for each of its sides. Matrix products have JAX's default
+    precision unless `precision` says otherwise, like those of XLA. With `interpret` the kernels run on any device,
+    slowly. Raises `Unsupported`.
     """
     for nest in group.results:
         refuse(nest)
@@ -62,7 +62,7 @@ def emit_group(group: Group, tiles: Blocks = USUAL, interpret: bool = False, pre
 
 @functools.lru_cache(maxsize=1024)
 def emit(nest: Nest, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None) -> Run:
-    """A function of the operands by name that computes the nest in a Triton kernel, as `emit_group` does a group."""
+    """A function of the operands by name that computes the nest in a Triton kernel, like `emit_group` for a group."""
     run = emit_group(nest, tiles, interpret, precision)
     return lambda arrays: run(arrays)[0]
 
@@ -77,7 +77,7 @@ def _is_empty(group: Group) -> bool:
 
 
 def _nothing(results: Sequence[Nest], arrays: Mapping[str, jax.Array]) -> list[jax.Array]:
-    """The reductions over no points."""
+    """The results of reductions over no points."""
     kinds = [(nest, numeric(nest.reduce.dtype)) for nest in results]
     return [
         jnp.full(nest.shape, scalar(reducer_of(nest.reduce).empty(nest.reduce.dtype), kind), kind)
@@ -87,7 +87,7 @@ def _nothing(results: Sequence[Nest], arrays: Mapping[str, jax.Array]) -> list[j
 
 @dataclass(frozen=True, eq=False)
 class _Kernels:
-    """The kernels of a group with so many `results`."""
+    """The kernels of a group with `results` results."""
 
     kernels: tuple["_Kernel", ...]
     results: int
@@ -127,7 +127,7 @@ class _Kernel:
         found = call(*operands)
         results = self.work.results
         if self.tiling.split > 1:
-            # Parts of one state, which have the shape of the result.
+            # Parts of one state, with the shape of the result.
             split = (self.tiling.split, *results[0].shape)
             state = joined(reducer_of(results[0].reduce), tuple(jnp.reshape(part, split) for part in found))
             found = self.work.finished(state)
@@ -138,7 +138,7 @@ class _Kernel:
 
     def _call(self, *operands: jax.Array) -> tuple[jax.Array, ...]:
         dtypes = self.work.dtypes()
-        # Under `jax.shard_map` the result varies over the axes of the mesh that the operands vary over.
+        # Under `jax.shard_map` the result varies over the same mesh axes as the operands.
         varying = jax.typeof(operands[0]).manual_axis_type if operands else None
         sizes = [prod(self._stored(number).shape) * self.tiling.split for number in range(len(dtypes))]
         out = [
@@ -159,7 +159,7 @@ class _Kernel:
         )
 
     def _stored(self, number: int) -> Nest:
-        """The result that has the axes of an array that programs store."""
+        """The result whose axes an array stored by the programs has."""
         return self.work.results[0 if self.tiling.split > 1 else number]
 
     def _run(self, *references: Any) -> None:
@@ -189,7 +189,7 @@ class _Kernel:
             self._store(self._stored(place), at, share, value, references[len(operands) + place])
 
     def _identity(self) -> tuple[list[jax.Array], jax.Array]:
-        """The number of the program along each part of the grid, and that of its share."""
+        """The program's number along each dimension of the grid, and the number of its share."""
         ids = [pallas.program_id(axis) for axis in range(len(self.grid))]
         return ids[:-1], ids[-1]
 
@@ -207,7 +207,7 @@ class _Kernel:
         return frame
 
     def _store(self, nest: Nest, frame: Frame, share: jax.Array, value: jax.Array, reference: Any) -> None:
-        """Writes what is inside: a lane beyond an axis would write an element of the next row."""
+        """Writes only the lanes inside: a lane beyond an axis would write an element of the next row."""
         offset: Integer = share
         for axis, extent in zip(nest.axes, nest.shape, strict=True):
             offset = offset * extent + (frame.values[axis] - frame.ranges[axis][0])

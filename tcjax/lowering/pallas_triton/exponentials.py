@@ -1,4 +1,4 @@
-"""A softmax while it runs: the largest score so far, and sums that are relative to it."""
+"""Online softmax: the largest score so far, and sums relative to it."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,7 +21,7 @@ _NOTHING: Final = float("-inf")
 class Exponentials:
     """`sums` that read the exponentials of `scores` as the tensor `weight`.
 
-    Its state is the largest score, the sum of the exponentials and whether a point counted, then the sums. With a
+    Its state is the largest score, the sum of the exponentials and whether any point was active, then the sums. With a
     `shape` of one column the largest score is that of a row, otherwise each lane has its own.
     """
 
@@ -39,7 +39,7 @@ class Exponentials:
     def begin(self) -> State:
         kind = running_type(Reducer.MAX, self.scores.dtype)
         largest = jnp.full(self.shape, scalar(_NOTHING, kind), kind)
-        # Without a guard some point counts.
+        # Without a guard some point is active.
         seen = jnp.full((self.shape[0], 1), scalar(not self.guards, jnp.int32), jnp.int32)
         return largest, jnp.zeros_like(largest), seen, *(part for one in self.sums for part in one.begin())
 
@@ -85,7 +85,7 @@ class Exponentials:
 
 
 def of_rows(state: State) -> State:
-    """The state of all lanes of a row as one."""
+    """The combined state of all lanes of a row."""
     largest, total, seen, *sums = state
     if largest.shape[1] == 1:
         return state
@@ -101,18 +101,18 @@ def statistic(reducer: Reducer, state: State) -> jax.Array:
     largest, total, *_ = state
     if reducer is Reducer.MAX:
         return largest
-    # Of an infinite score the exponential is not a number.
+    # The exponential of an infinite score is NaN.
     return jnp.where(jnp.abs(largest) == jnp.inf, largest, jnp.log(total) + largest)
 
 
 def relative(total: jax.Array, statistic: jax.Array, state: State) -> jax.Array:
-    """A sum relative to a statistic rather than to the largest score; nothing where no point counts."""
+    """A sum relative to a statistic rather than to the largest score; 0 if no point is active."""
     largest, _, seen, *_ = state
-    # It is 1 for a largest score that is finite, and not a number where all scores are infinite.
+    # It is 1 for a finite largest score, and NaN if all scores are infinite.
     scale = jnp.exp(largest - statistic.astype(largest.dtype)).astype(total.dtype)
     return jnp.where(seen != 0, total * scale, scalar(0, total.dtype))
 
 
 def _finite(largest: jax.Array) -> jax.Array:
-    """What exponents are relative to: where all scores are minus infinity, 0."""
+    """The reference of the exponents: 0 if all scores are minus infinity."""
     return jnp.where(largest == _NOTHING, scalar(0, largest.dtype), largest)

@@ -1,4 +1,6 @@
-"""Where a kernel stands: what its indices are in one tile, which lanes are inside, and what is known there already."""
+"""The context inside a kernel: the values of its indices in one tile, which lanes are inside, and values already
+computed.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +20,7 @@ from .blocks import Blocks
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A factor of a matrix product: it changes with the reduction and one dimension, and is 0 where a guard fails."""
+    """A factor of a matrix product: it depends on the reduction and one dimension, and is 0 where a guard fails."""
 
     body: ir.Expr
     guards: tuple[ir.Expr, ...]
@@ -29,20 +31,20 @@ class Side:
         return ir.free_indices(self.body).union(*map(ir.free_indices, self.guards))
 
 
-# A side of a product over an index that lies along the rows (0) or the columns (1).
+# The side of a product over an index, along the rows (0) or the columns (1).
 Kept: TypeAlias = tuple[Side, IndexVar, int]
-# A number that is known while the kernel is traced, or one of its values.
+# A number known while the kernel is traced, or one of its values.
 Integer = int | jax.Array
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What is the same everywhere in a kernel.
+    """The parts of the context that are the same everywhere in a kernel.
 
-    `references` are the operands as flat arrays, whose axes lie in memory as `orders` says. `ranges` are those of all
-    indices, and `facts` hold at every point of that box; lanes beyond it are those that `Frame.inside` excludes.
-    `origin` is a zero that only the program knows: offsets without an index begin with it, because an offset must be a
-    value of the kernel. `on_device` says that the kernel is not interpreted.
+    `references` are the operands as flat arrays, with axes in memory as in `orders`. `ranges` are those of all indices,
+    and `facts` hold at every point of that box; lanes beyond it are excluded by `Frame.inside`. `origin` is a zero that
+    only the program knows: constant offsets begin with it, because an offset must be a value of the kernel. `on_device`
+    says that the kernel is not interpreted.
     """
 
     references: Mapping[str, Any]
@@ -58,12 +60,12 @@ class Machine:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The indices that have values, each along a dimension of the tile or the same in all of it.
+    """The indices with values, each along a dimension of the tile or uniform over it.
 
     A value along the rows has shape ``(rows, 1)``, one along the columns ``(1, columns)``: no value has more than two
-    dimensions. `inside` holds where such an index is in its range, None where it always is. `spans` are the first and
-    the last value of each index in this tile. `known` keeps what was computed, and `sides` the factors of matrix
-    products that stay the same in the loops inside.
+    dimensions. `inside` holds where such an index is in its range, None if it always is. `spans` are the first and the
+    last value of each index in this tile. `known` caches computed values, and `sides` the factors of matrix products
+    that are invariant in inner loops.
     """
 
     machine: Machine
@@ -83,13 +85,14 @@ class Frame:
         return self._with(index, value, None, (value, value), self.dims)
 
     def copied(self) -> "Frame":
-        """The same tile, which may be computed in without the other."""
+        """A copy of the tile for computations that the original must not see."""
         return replace(self, known=dict(self.known), sides=dict(self.sides))
 
     def along(self, index: IndexVar, dimension: int, start: Integer, extent: int, *, whole: bool = False) -> "Frame":
-        """The tile with `extent` values of an index, from `start` on, along a dimension; what was along it is gone.
+        """The tile with `extent` values of an index, from `start` on, along a dimension, in place of the index that was
+        there.
 
-        The lanes beyond the range of the index are not inside; with `whole` the tile divides the range.
+        Lanes beyond the range of the index are not inside; `whole` says that the tile divides the range.
         """
         frame = self.without(dimension)
         shape = (extent, 1) if dimension == 0 else (1, extent)
@@ -100,7 +103,7 @@ class Frame:
         return frame._with(index, value, None if whole else value < end, (start, last), dims)
 
     def without(self, dimension: int) -> "Frame":
-        """The tile without the index along a dimension, and without what was computed from it."""
+        """The tile without the index along a dimension, and without values computed from it."""
         gone = self.dims[dimension]
         if gone is None:
             return self
@@ -120,7 +123,7 @@ class Frame:
         dims: tuple[IndexVar | None, IndexVar | None],
     ) -> "Frame":
         masks = dict(self.inside) if inside is None else {**self.inside, index: inside}
-        # Copies: what is computed inside of a loop is no value outside of it.
+        # Copies: values computed inside a loop do not exist outside it.
         return replace(
             self,
             values={**self.values, index: value},
@@ -132,7 +135,7 @@ class Frame:
         )
 
     def mask(self, indices: Iterable[IndexVar]) -> jax.Array | None:
-        """Where all of these indices are in their ranges; None: everywhere."""
+        """Where all of these indices are in their ranges; None if everywhere."""
         return conjunction(self.inside[index] for index in indices if index in self.inside)
 
     def shape(self, indices: Iterable[IndexVar]) -> tuple[int, ...]:
@@ -143,7 +146,7 @@ class Frame:
 
 
 def conjunction(masks: Iterable[jax.Array | None]) -> jax.Array | None:
-    """All masks hold; None stands for true."""
+    """The conjunction of all masks; None stands for true."""
     found: jax.Array | None = None
     for mask in masks:
         if mask is not None:
@@ -168,7 +171,7 @@ def _arrays(*integers: Integer) -> Iterator[Any]:
 
 
 def quotient(value: Integer, divisor: int, *, nonnegative: bool) -> Integer:
-    """The floor of the quotient by a positive number; division as the machine does it where nothing is negative."""
+    """The floor of the quotient by a positive number; the machine's division if nothing is negative."""
     if isinstance(value, int):
         return value // divisor
     if divisor == 1:
@@ -179,7 +182,7 @@ def quotient(value: Integer, divisor: int, *, nonnegative: bool) -> Integer:
 
 
 def subscript(affine: Affine, frame: Frame) -> Integer:
-    """The value of a subscript without sizes, in every lane. Lanes that are not inside may have any value."""
+    """The value of a subscript without sizes, in every lane. Lanes outside may have any value."""
     total: Integer = _number(affine.base.constant)
     for atom, weight in affine.terms:
         total = total + _number(weight.constant) * _atom(atom, frame)
@@ -223,7 +226,7 @@ def _nonnegative(affine: Affine, frame: Frame) -> bool:
 
 
 def _position(value: jax.Array) -> jax.Array:
-    """An integer that data holds, as near as 32 bits come to it: out of any array it stays out."""
+    """An integer from data, clamped to 32 bits: if it was outside an array, it still is."""
     kind = np.dtype(value.dtype)
     if kind.itemsize >= 4 and kind != np.int32:
         largest = np.asarray(2**31 - 1, kind)[()]

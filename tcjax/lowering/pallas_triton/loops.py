@@ -1,4 +1,4 @@
-"""The loops of a reduction inside a kernel, one after the other, with what does not change in them before them."""
+"""The nested loops of a reduction in a kernel, with loop-invariant code hoisted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from .reducers import State, begin, finish, step
 from .refusals import reducer_of
 from .tile_values import evaluate
 
-# Steps of an innermost loop that are written out, where they have no more nodes than so many.
+# The number of unrolled steps of an innermost loop, and the largest body that is unrolled.
 _TOGETHER: Final = 4
 _LARGEST: Final = 400
 
@@ -32,7 +32,7 @@ Dims = tuple[IndexVar | None, IndexVar | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The share of one program in a loop: the values of an index from ``first`` on, before ``end``."""
+    """The share of one program in a loop: the values of an index from ``first`` to before ``end``."""
 
     index: IndexVar
     first: Integer
@@ -40,11 +40,11 @@ class Part:
 
 
 class Running(Protocol):
-    """What has a state while the loops run: one reduction, or several whose states depend on each other."""
+    """The state while the loops run: of one reduction, or of several that depend on each other."""
 
     @property
     def exprs(self) -> tuple[ir.Expr, ...]:
-        """What it computes at each step."""
+        """The expressions computed at each step."""
         ...
 
     def begin(self) -> State:
@@ -52,28 +52,28 @@ class Running(Protocol):
         ...
 
     def prepare(self, frame: Frame, dims: Dims) -> None:
-        """Computes what the loops to come do not change."""
+        """Computes what the following loops do not change."""
         ...
 
     def in_chunks(self, frame: Frame, base: Frame, index: IndexVar) -> "Running":
-        """The same inside of a loop by chunks of an index, which lie along the columns of the `base`."""
+        """The same inside a loop over chunks of an index, which lie along the columns of `base`."""
         ...
 
     def step(self, frame: Frame, state: State) -> State:
-        """The state after one step more."""
+        """The state after one more step."""
         ...
 
     def doubtful(self, state: State) -> State:
-        """What may be a NaN because of points that do not count."""
+        """The values that may be NaN because of masked points."""
         ...
 
     def carefully(self) -> "Running":
-        """The same, slowly, such that points that do not count never matter."""
+        """The same with a slower method in which masked points never matter."""
         ...
 
 
 def reduced(reduce: ir.Reduce, frame: Frame) -> jax.Array:
-    """An inline reduction in every lane that its free indices reach."""
+    """An inline reduction in every lane of its free indices."""
     sweep = inline(reduce, frame)
     (state,) = sweep.run(frame)
     value = finish(reducer_of(reduce), reduce.accumulate, state, points(reduce.indices, frame.ranges))
@@ -81,7 +81,7 @@ def reduced(reduce: ir.Reduce, frame: Frame) -> jax.Array:
 
 
 def inline(reduce: ir.Reduce, frame: Frame) -> "Sweep":
-    """An inline reduction, by matrix products where it is one in this tile."""
+    """An inline reduction, with matrix products if possible in this tile."""
     product = product_in(reduce, frame.dims, frame)
     if product is None:
         shape = frame.shape(ir.free_indices(reduce))
@@ -91,20 +91,20 @@ def inline(reduce: ir.Reduce, frame: Frame) -> "Sweep":
 
 
 def points(indices: Iterable[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> int:
-    """How many points the box of these indices has."""
+    """The number of points in the box of these indices."""
     return prod(max(0, ranges[index][1] - ranges[index][0]) for index in indices)
 
 
 def is_counted(reduce: ir.Reduce) -> bool:
-    """Whether it takes a look at every point to know how many count."""
+    """Whether it must visit every point to count the active ones."""
     return reducer_of(reduce) is Reducer.MEAN and reduce.guard is not None
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A reduction that takes the points of a tile element by element, with a state of this `shape`.
+    """A reduction that processes the points of a tile element by element, with a state of this `shape`.
 
-    A place is `counted` where the points that have its value are.
+    A position is `counted` if the points with its value are.
     """
 
     reduce: ir.Reduce
@@ -154,10 +154,10 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Dots:
-    """A sum that takes a chunk of points at a time, as a product of matrices.
+    """A sum that processes a chunk of points at a time as a matrix product.
 
-    The columns of its state are those of the `tile` around the loop, or those of an index of its `own`, all of them.
-    A product has zeros where points do not count, which it may multiply with infinities: done `with_care` it has not.
+    The columns of its state are those of the `tile` around the loop, or all those of its `own` index. Masked points are
+    zeros in a product, which may multiply infinities; `with_care` avoids this.
     """
 
     reduce: ir.Reduce
@@ -219,7 +219,7 @@ class Dots:
 
     def doubtful(self, state: State) -> State:
         sides = self.product.left, self.product.right
-        # Where a whole chunk does not count, both sides are zero.
+        # If a whole chunk is masked, both sides are zero.
         apart = any(ir.free_indices(guard) - {self.product.index} for side in sides for guard in side.guards)
         return state if apart else ()
 
@@ -228,21 +228,21 @@ class Dots:
 
 
 def chunk_of(index: IndexVar, frame: Frame) -> tuple[Integer, int]:
-    """The first value of an index that lies along the columns, and how many there are."""
+    """The first value of the index along the columns, and the number of values."""
     return frame.spans[index][0], np.shape(frame.values[index])[1]
 
 
 def live(indices: Iterable[IndexVar], guards: Iterable[ir.Expr], frame: Frame) -> jax.Array | None:
-    """Which points of the tile count; None: all."""
+    """The mask of active points of the tile; None if all are."""
     return conjunction([frame.mask(indices), *(evaluate(guard, frame) for guard in guards)])
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The loops over the points of a tile, and what is `running` through them together.
+    """The loops over the points of a tile, and everything that is `running` in them.
 
-    The index `lanes` lies along the columns of the tile, a chunk at a time. What is left there at the end is for the
-    caller to combine.
+    The index `lanes` lies along the columns of the tile, a chunk at a time. The caller combines the remaining lanes at
+    the end.
     """
 
     indices: tuple[IndexVar, ...]
@@ -261,7 +261,7 @@ class Sweep:
         """The loops of one reduction."""
         order = reduce.indices
         if lanes is not None and any(isinstance(one, Dots) for one in running):
-            # Chunks of a product are the innermost loop: sums have no order.
+            # Chunks of a product form the innermost loop: sums have no order.
             order = (*(index for index in order if index != lanes[0]), lanes[0])
         return Sweep(order, inequalities(reduce.guard), running, lanes, part)
 
@@ -277,7 +277,7 @@ class Sweep:
         if not doubtful:
             return found
         careful = tuple(one.carefully() for one in self.running)
-        # Only rows with infinities are computed again, so that the loop of all others stays short.
+        # Only rows with infinities are recomputed, so that the loop for all others stays short.
         return lax.cond(
             _is_any_infinite(doubtful), lambda: self._loop(self.indices, inside, careful, states), lambda: found
         )
@@ -316,7 +316,7 @@ class Sweep:
 
 
 def _is_any_infinite(parts: Iterable[jax.Array]) -> jax.Array:
-    """Whether one of the numbers is infinite or no number."""
+    """Whether any of the numbers is infinite or NaN."""
     found = (jnp.max(jnp.where(part - part == 0, np.int32(0), np.int32(1)), 1) for part in parts)
     return sum((jnp.max(rows) for rows in found), start=jnp.int32(0)) > 0
 
@@ -328,7 +328,7 @@ def _step(frame: Frame, running: tuple[Running, ...], states: tuple[State, ...])
 def _together(
     index: IndexVar, lo: Integer, hi: Integer, frame: Frame, running: tuple[Running, ...], states: tuple[State, ...]
 ) -> tuple[State, ...]:
-    """The innermost loop, a few steps at a time: what they read is on its way before the first of them needs it."""
+    """The innermost loop, a few steps at a time: their loads are issued before the first of them is needed."""
 
     def step(value: Integer, states: tuple[State, ...]) -> tuple[State, ...]:
         return _step(frame.at(index, value), running, states)
@@ -348,7 +348,7 @@ def _together(
 
 
 def _are_short(running: tuple[Running, ...]) -> bool:
-    """Whether a few steps written out are still a small loop: one with a loop in it is not."""
+    """Whether a few unrolled steps are still small: a body that contains a loop is not."""
     nodes = [node for one in running for expr in one.exprs for node in ir.walk(expr)]
     return len(nodes) * _TOGETHER <= _LARGEST and not any(isinstance(node, ir.Reduce) for node in nodes)
 
@@ -369,10 +369,10 @@ def product_among(reduce: ir.Reduce, dims: Dims, ranges: Mapping[IndexVar, tuple
 
 
 def hoist(expr: ir.Expr, frame: Frame, dims: Dims) -> None:
-    """Computes the largest parts of an expression whose indices all have values already, once for the loops to come.
+    """Computes the largest subexpressions whose indices all have values already, once for the following loops.
 
-    `dims` are the dimensions of the tile inside of those loops. A matrix product of one chunk keeps the side that does
-    not change: the queries of an attention stay with their tile.
+    `dims` are the dimensions of the tile inside those loops. A matrix product of a single chunk keeps its invariant
+    side: the queries of an attention stay with their tile.
     """
     if isinstance(expr, (ir.Const, ir.Extent, ir.Index)):
         return
@@ -406,12 +406,12 @@ def _keep_sides(product: Product, reduce: ir.Reduce, frame: Frame, dims: Dims) -
 def _repeat(
     lo: Integer, hi: Integer, body: Callable[[Integer, tuple[State, ...]], tuple[State, ...]], state: tuple[State, ...]
 ) -> tuple[State, ...]:
-    """The loop; a single step is none."""
+    """The loop; without a loop if there is a single step."""
     if isinstance(lo, int) and isinstance(hi, int):
         if hi <= lo:
             return state
         if hi == lo + 1:
             return body(lo, state)
     first, end = (np.int32(bound) if isinstance(bound, int) else bound for bound in (lo, hi))
-    # With 64-bit types enabled a loop may count in them; offsets do not.
+    # With 64-bit types enabled a loop may count in 64 bits; offsets do not.
     return lax.fori_loop(first, end, lambda number, state: body(number.astype(jnp.int32), state), state)

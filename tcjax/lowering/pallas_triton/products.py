@@ -1,4 +1,4 @@
-"""Sums of products as matrix products of tiles: a chunk of the reduction at a time."""
+"""Sums of products as matrix products of tiles, one chunk of the reduction at a time."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from .frames import Frame, Side, conjunction
 from .reducers import scalar
 from .tile_values import evaluate
 
-# A reduction shorter than this would fill a matrix product with zeros.
+# A reduction shorter than this would mostly multiply padding.
 _SHORTEST = 8
-# The reduction of an inner product up to this length is one chunk, whose constant side stays with the tile.
+# The reduction of an inner product up to this length is one chunk, whose invariant side stays with the tile.
 _ONE_CHUNK = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``sum[index](left * right) * outer``: left along the rows, right along the columns of a tile."""
+    """``sum[index](left * right) * outer``: left runs along the rows, right along the columns of a tile."""
 
     index: IndexVar
     left: Side
@@ -34,11 +34,11 @@ class Product:
     outer: Side | None
 
     def chunk(self, extent: int, limit: int) -> int:
-        """How many values of the index one matrix product takes."""
+        """The number of values of the index in one matrix product."""
         return block(extent, _ONE_CHUNK if extent <= _ONE_CHUNK else limit, SMALLEST_DOT)
 
     def lanes(self, ranges: Mapping[IndexVar, tuple[int, int]], limit: int) -> tuple[IndexVar, int]:
-        """The index, and how many of its values one matrix product takes."""
+        """The index, and the number of its values in one matrix product."""
         lo, hi = ranges[self.index]
         return self.index, self.chunk(hi - lo, limit)
 
@@ -46,7 +46,7 @@ class Product:
 def as_product(
     reduce: ir.Reduce, index: IndexVar, rows: IndexVar | None, columns: IndexVar | None, extent: int
 ) -> Product | None:
-    """The reduction as a matrix product over one of its indices; None where it is none, or too short to be worth it."""
+    """The reduction as a matrix product over one of its indices; None if it is not one, or is too short to pay off."""
     if rows is None or columns is None or extent < _SHORTEST or not reduce.reducer.is_linear:
         return None
     if reduce.reducer is Reducer.MEAN and reduce.guard is not None:
@@ -68,7 +68,7 @@ def as_product(
                 return None
             found[side].append(part)
             if found is guards and not ir.free_indices(part) - {index}:
-                # What does not count in either is zero in both.
+                # Points masked in either are zero in both.
                 found["right" if side == "left" else "left"].append(part)
     for side, dimension in (("left", rows), ("right", columns)):
         if not any({index, dimension} <= ir.free_indices(factor) for factor in sides[side]):
@@ -101,7 +101,7 @@ def multiplied(left: jax.Array, right: jax.Array, frame: Frame, dtype: str) -> j
 
 
 def one_by_one(sides: tuple[jax.Array, jax.Array], counts: Iterable[jax.Array | None], dtype: str) -> jax.Array:
-    """The same, one point after the other, with nothing of those that do not count on either side."""
+    """The same, point by point, without any masked points."""
     left, right = (side.astype(jnp.dtype(dtype)) for side in sides)
     lives = [
         jnp.ones(side.shape, jnp.int32) if live is None else jnp.broadcast_to(live, side.shape).astype(jnp.int32)
@@ -110,7 +110,7 @@ def one_by_one(sides: tuple[jax.Array, jax.Array], counts: Iterable[jax.Array | 
     extent = left.shape[1]
 
     def of(tile: jax.Array, point: jax.Array, axis: int) -> jax.Array:
-        """The values of a tile at one point, found by a sum: a tile is in registers."""
+        """The values of a tile at one point, extracted by a sum, because a tile is in registers."""
         place = lax.broadcasted_iota(jnp.int32, tile.shape, axis)
         return jnp.sum(jnp.where(place == point, tile, scalar(0, tile.dtype)), axis, dtype=tile.dtype, keepdims=True)
 
@@ -124,7 +124,7 @@ def one_by_one(sides: tuple[jax.Array, jax.Array], counts: Iterable[jax.Array | 
 
 
 def scaled(product: Product, total: jax.Array, frame: Frame) -> jax.Array:
-    """A chunk of the product times what does not change in it, in the tile of the frame."""
+    """A chunk of the product times its invariant factor, in the frame's tile."""
     if product.outer is None:
         return total
     mask = conjunction(evaluate(guard, frame) for guard in product.outer.guards)
@@ -135,7 +135,7 @@ def scaled(product: Product, total: jax.Array, frame: Frame) -> jax.Array:
 def side(side: Side, index: IndexVar, frame: Frame, *, half: str | None) -> jax.Array:
     """A factor as a full tile, 0 in every lane that is outside or where a guard fails.
 
-    Both sides are 0 there: what one of them has in place of a masked read may be infinite.
+    Both sides are 0 there, because one of them could have infinity in place of a masked read.
     """
     body = side.body.operand if half is not None and isinstance(side.body, ir.Cast) else side.body
     value = evaluate(body, frame)
@@ -146,7 +146,7 @@ def side(side: Side, index: IndexVar, frame: Frame, *, half: str | None) -> jax.
 
 
 def common_half(product: Product) -> str | None:
-    """The 16-bit type of which both sides are mere conversions: its products are exact in float32 as they are."""
+    """The 16-bit type from which both sides are converted: products of these are exact in float32."""
     kinds = set(_halves((product.left.body, product.right.body)))
     (only,) = kinds if len(kinds) == 1 else (None,)
     return only

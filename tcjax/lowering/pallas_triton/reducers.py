@@ -1,8 +1,8 @@
-"""Reductions as states: what begins them, what a point does to them, how two parts become one, what comes out.
+"""Reductions as states: their initial value, their update by a point, their combination, and their result.
 
-They run on tiles in a kernel and on whole arrays when partial results of several programs meet, with operations that
-Triton lowers: of reductions it has sums, minima and maxima. Its minima and maxima of floats pass over NaN, which
-index notation does not, so that here they are comparisons.
+They run on tiles in a kernel and on whole arrays when partial results of several programs are combined, with operations
+that Triton lowers: for reductions, sums, minima and maxima. Its minima and maxima of floats ignore NaN, unlike index
+notation, so comparisons are used here.
 """
 
 from typing import Any, Final
@@ -18,12 +18,12 @@ from ..context import numeric
 State = tuple[jax.Array, ...]
 Shape = tuple[int, ...]
 
-# The position of no point.
+# The position that stands for "no point".
 _NOWHERE: Final = np.int32(2**31 - 1)
 
 
 def scalar(value: bool | int | float, dtype: Any) -> Any:
-    """A constant of a type, known while a kernel is traced; an extreme of 64 bits is cut to the 32 that there are."""
+    """A constant of a type, known while a kernel is traced; an extreme of 64 bits is fitted to 32 bits."""
     kind = np.dtype(dtype)
     if isinstance(value, int) and not isinstance(value, bool) and kind.kind in "iu":
         info = np.iinfo(kind)
@@ -32,7 +32,7 @@ def scalar(value: bool | int | float, dtype: Any) -> Any:
 
 
 def running_type(reducer: Reducer, accumulate: str) -> Any:
-    """The type in which the values run: halves, which are only compared, as the floats that hold them."""
+    """The type of the running values: 16-bit floats that are only compared run in float32."""
     if reducer.takes_bool or accumulate == "bool":
         return np.dtype(np.int32)
     if accumulate in ("float16", "bfloat16"):
@@ -41,12 +41,12 @@ def running_type(reducer: Reducer, accumulate: str) -> Any:
 
 
 def has_lanes(reducer: Reducer) -> bool:
-    """Whether values of one tile can be combined with each other."""
+    """Whether the values within a tile can be combined with each other."""
     return reducer is not Reducer.PRODUCT
 
 
 def begin(reducer: Reducer, accumulate: str, shape: Shape, *, counted: bool) -> State:
-    """The state before any point. Where `counted`, a mean counts its points, and a place those that have its value."""
+    """The state before any point. If `counted`, a mean counts its points, and a position the points with its value."""
     kind = running_type(reducer, accumulate)
 
     def full(value: bool | int | float, dtype: Any = kind) -> jax.Array:
@@ -74,10 +74,10 @@ def step(
     *,
     on_device: bool = False,
 ) -> State:
-    """The state after one point more in every lane in which the mask holds.
+    """The state after one more point in every lane where the mask holds.
 
-    `position` is the number of the point, of which every lane sees ascending ones. `on_device` says that this is
-    lowered for a device of NVIDIA's, and may use its instructions.
+    `position` is the number of the point, ascending in every lane. `on_device` says that this is lowered for an NVIDIA
+    device and may use its instructions.
     """
     kind = running_type(reducer, accumulate)
     value = value.astype(kind)
@@ -107,7 +107,7 @@ def step(
         case Reducer(gives_position=True), (best, place, *ties):
             better = precedes(reducer, value, best) | (place == _NOWHERE)
             if jnp.issubdtype(kind, jnp.floating):
-                # The first NaN stays.
+                # The first NaN is kept.
                 better &= (best == best) | (place == _NOWHERE)
             same = value == best
             if mask is not None:
@@ -120,7 +120,7 @@ def step(
 
 
 def _instruction(name: str, one: jax.Array, other: jax.Array) -> jax.Array:
-    """The minimum or maximum that is NaN where either is: one instruction instead of two comparisons and a choice.
+    """The minimum or maximum that is NaN if either operand is: one instruction instead of two comparisons and a select.
 
     PTX ISA, section 9.7.3.11 (``min.NaN.f32``, from sm_80 on).
     """
@@ -132,7 +132,7 @@ def _instruction(name: str, one: jax.Array, other: jax.Array) -> jax.Array:
 
 
 def precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
-    """Where the value takes the place of the best so far; NaN does, and stays."""
+    """Whether the value replaces the best so far; NaN does, and stays."""
     better = value > best if reducer.order == "max" else value < best
     if jnp.issubdtype(best.dtype, jnp.floating):
         better |= value != value
@@ -140,10 +140,10 @@ def precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
 
 
 def _online(largest: jax.Array, total: jax.Array, value: jax.Array) -> State:
-    """``total = sum exp(. - largest)`` with one value more, by one exponential.
+    """``total = sum exp(. - largest)`` with one more value, using one exponential.
 
-    Where both exponents are minus infinity the total counts lanes that hold nothing: the logarithm of it, beside the
-    infinity, still is minus infinity, and the first finite value takes it times zero.
+    If both exponents are minus infinity the total counts empty lanes: its logarithm plus minus infinity is still minus
+    infinity, and the first finite value multiplies it by zero.
     """
     difference = value - largest
     factor = jnp.where(value == largest, scalar(1, value.dtype), jnp.exp(-jnp.abs(difference)))
@@ -152,7 +152,7 @@ def _online(largest: jax.Array, total: jax.Array, value: jax.Array) -> State:
 
 
 def across(reducer: Reducer, state: State, axis: int) -> State:
-    """The state of all lanes along an axis as one; the axis stays, of extent 1. Not for products."""
+    """The combined state of all lanes along an axis, which is kept with extent 1. Not for products."""
     match reducer, state:
         case Reducer(is_linear=True), _:
             return tuple(jnp.sum(part, axis, dtype=part.dtype, keepdims=True) for part in state)
@@ -174,7 +174,7 @@ def across(reducer: Reducer, state: State, axis: int) -> State:
             if jnp.issubdtype(best.dtype, jnp.floating):
                 first |= (best != best) & (value != value)
             found = jnp.min(jnp.where(first, place, _NOWHERE), axis, keepdims=True)
-            # A NaN is equal to none but itself.
+            # NaN equals nothing but NaN here.
             counts = (jnp.where(same | (place == found), count, scalar(0, np.int32)) for count in ties)
             return value, found, *(jnp.sum(count, axis, dtype=np.int32, keepdims=True) for count in counts)
         case _:
@@ -182,7 +182,7 @@ def across(reducer: Reducer, state: State, axis: int) -> State:
 
 
 def extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
-    """The minimum or maximum along an axis, which stays; NaN where one of the values is."""
+    """The minimum or maximum along an axis, which is kept; NaN if any value is."""
     find = jnp.max if reducer.order == "max" else jnp.min
     best = find(values, axis, keepdims=True)
     if not jnp.issubdtype(values.dtype, jnp.floating):
@@ -192,21 +192,21 @@ def extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
 
 
 def joined(reducer: Reducer, state: State) -> State:
-    """The partial states of several programs, along the first axis, as one. In XLA, not in a kernel."""
+    """The partial states of several programs, along the first axis, combined. Runs in XLA, not in a kernel."""
     if reducer is Reducer.PRODUCT:
         return tuple(jnp.prod(part, 0, dtype=part.dtype) for part in state)
     return tuple(part[0] for part in across(reducer, state, 0))
 
 
 def finish(reducer: Reducer, accumulate: str, state: State, points: int) -> jax.Array:
-    """The value of a reduction over so many points, in `running_type` or, of positions, int32."""
+    """The value of a reduction over `points` points, in `running_type` or, for positions, int32."""
     match reducer, state:
         case Reducer.SUM, (total,) if accumulate == "bool":
             return total & 1
         case Reducer.MEAN, (total,):
             return total / scalar(float(points), total.dtype)
         case Reducer.MEAN, (total, count):
-            # Nothing by nothing is the NaN that a mean over no points is.
+            # 0 / 0 gives the NaN of a mean over no points.
             return total / count
         case Reducer.LOGSUMEXP, (largest, total):
             return largest + jnp.log(total)

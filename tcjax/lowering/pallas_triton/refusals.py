@@ -1,4 +1,4 @@
-"""What has no kernel in Triton."""
+"""Reductions without a Triton kernel."""
 
 from ... import ir
 from ...ir import Reducer
@@ -7,7 +7,7 @@ from ...planning.replanning import refusals
 
 
 class Unsupported(Exception):
-    """No kernel for this nest; the words say why. XLA operations compute it."""
+    """There is no kernel for this nest; the message says why. XLA operations compute it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -15,12 +15,12 @@ class Unsupported(Exception):
 
 
 def reducer_of(reduce: ir.Reduce) -> Reducer:
-    """The reducer of what was not refused."""
+    """The reducer of a nest that was not refused."""
     assert isinstance(reduce.reducer, Reducer)
     return reduce.reducer
 
 
 def refuse(nest: Nest) -> None:
-    """Raises `Unsupported` for what is known not to lower."""
+    """Raises `Unsupported` for nests known not to lower."""
     for reason in refusals(nest):
         raise Unsupported(reason)

@@ -1,4 +1,4 @@
-"""Expressions as tiles: reads with masks, operators and builtins element by element."""
+"""Expressions as tiles: masked reads, and elementwise operators and builtins."""
 
 from collections.abc import Callable
 from typing import Any, Final, assert_never
@@ -15,15 +15,15 @@ from ..elementwise import OPERATORS, convert
 from .frames import Frame, Integer, conjunction, maximum, minimum, subscript
 from .reducers import scalar
 
-# Their formulas clip, and Triton's minima and maxima pass over NaN.
+# Their formulas clip, and Triton's minima and maxima ignore NaN.
 _KEEP_NAN: Final = frozenset(("gelu", "relu", "sigmoid", "sign", "silu", "softplus"))
 
-# A literal of the tree, or an index: cheaper than a look into what is known.
+# A literal of the tree, or an index: cheaper than a cache look-up.
 _LEAVES: Final = (ir.Const, ir.Extent, ir.Index)
 
 
 def evaluate(expr: ir.Expr, frame: Frame) -> jax.Array:
-    """The expression in every lane of a tile that its indices reach. Lanes that are not inside have any value."""
+    """The expression in every lane of a tile that its indices reach. Lanes outside may have any value."""
     if isinstance(expr, _LEAVES):
         return _evaluate(expr, frame)
     if expr not in frame.known:
@@ -59,7 +59,7 @@ def _evaluate(expr: ir.Expr, frame: Frame) -> jax.Array:
         case ir.Cast(operand, dtype):
             return convert(jnp.asarray(evaluate(operand, frame)), dtype)
         case ir.Select(condition, then, otherwise):
-            # Both are computed: a read is masked wherever it would leave its array.
+            # Both are computed: a read is masked wherever it would be out of bounds.
             return jnp.where(*(evaluate(e, frame) for e in (condition, then, otherwise)))
         case ir.Reduce():
             from .loops import reduced
@@ -70,7 +70,7 @@ def _evaluate(expr: ir.Expr, frame: Frame) -> jax.Array:
 
 
 def _apply(function: Callable[..., jax.Array], arguments: list[jax.Array], dtype: str) -> jax.Array:
-    """The function, in float32 where its arguments are halves: the hardware has few functions of those."""
+    """The function, in float32 for 16-bit arguments: the hardware has few functions for those."""
     arrays = [jnp.asarray(a).astype(jnp.float32) if a.dtype.itemsize == 2 and _is_half(a) else a for a in arguments]
     return convert(jnp.asarray(function(*map(jnp.asarray, arrays))), dtype)
 
@@ -100,11 +100,11 @@ def _keeping_nan(function: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Ar
 
 
 def _read(access: ir.Access, frame: Frame) -> jax.Array:
-    """The elements that a tile reads; where a lane reads none that counts, a one.
+    """The elements that a tile reads; 1 in masked lanes.
 
-    No lane leaves the array. A lane whose indices are all in their ranges is a point of the box, where each subscript
-    is inside by what is known of the box, or has a test of its own here: its point then does not count, because a guard
-    or a conditional excludes it. Every other lane is masked. What data decides is clamped, as index notation says.
+    No lane reads out of bounds. A lane whose indices are all in their ranges is a point of the box, where each
+    subscript is either known to be in bounds, or tested here: if the test fails, a guard or a conditional excludes the
+    point anyway. Every other lane is masked. Data-dependent subscripts are clamped, as in index notation.
     """
     machine = frame.machine
     operand = machine.operands[access.tensor.name]
@@ -136,5 +136,5 @@ def _read(access: ir.Access, frame: Frame) -> jax.Array:
         return triton.load(reference.at[offset])
     shape = np.broadcast_shapes(np.shape(offset), np.shape(mask))
     offset, mask = jnp.broadcast_to(offset, shape), jnp.broadcast_to(mask, shape)
-    # One: a lane that is masked may divide by it.
+    # One, because a masked lane may divide by it.
     return triton.load(reference.at[offset], mask=mask, other=scalar(1, reference.dtype))

@@ -1,4 +1,4 @@
-"""Which two indices a tile spans, and how many programs share a reduction."""
+"""Chooses the two indices that a tile spans, and how many programs share a reduction."""
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,43 +19,44 @@ Axes = tuple[IndexVar, ...]
 Ranges = dict[IndexVar, tuple[int, int]]
 Dims = tuple[IndexVar | None, IndexVar | None]
 
-# What a thread spends, beside one addition: a load takes six times as long, of up to four columns at once, and once for
-# a tile more through the second cache; a builtin is some ten operations, a step of a loop some four. Only the order of
-# the candidates depends on them: that of nine tiles of a min-plus product on an H200 (docs/gpu.md) is this one.
+# The cost per thread, relative to an addition: a load takes six times as long, for up to four columns at once, and is
+# repeated once per tile through the second-level cache; a builtin is about ten operations, a loop step about four. Only
+# the order of the candidates depends on these numbers: it matches that of nine tiles of a min-plus product on an H200
+# (docs/gpu.md).
 _LOAD: Final = 6.0
 _VECTOR: Final = 4
 _FAR: Final = 6.0
 _CALL: Final = 10.0
 _STEP: Final = 4.0
-# A matrix unit does so many multiplications at the cost of one.
+# A matrix unit does this many multiplications at the cost of one.
 _MATRIX_UNIT: Final = 8.0
 
-# The most values of a tile, 64 in each thread, and its longest sides. Columns may be lanes of a sum, rows are parts of
-# the result.
+# The maximum number of values of a tile, 64 per thread, and its longest sides. Columns may be lanes of a sum, rows are
+# parts of the result.
 _VALUES: Final = 8192
 _LONGEST_ROWS: Final = 256
 _LONGEST_COLUMNS: Final = 1024
-# The sides of a tile of a matrix product.
+# The side lengths of a tile of a matrix product.
 _SIDE: Final = 64
 
-# Registers of a thread, of 255, that running values and what is read of them may take. What does not fit is stored.
+# Registers of a thread, out of 255, for running values and the operands read for them. Further values are spilled.
 _REGISTERS: Final = 128
 
-# The threads of a program; a tile with fewer values leaves some without work.
+# The threads of a program; a tile with fewer values leaves some idle.
 _THREADS: Final = 128
 
-# A device has some hundred multiprocessors: with fewer programs some would wait. (H100: 132, A100: 108.)
+# A device has about a hundred multiprocessors: with fewer programs some would be idle. (H100: 132, A100: 108.)
 _PROGRAMS: Final = 256
-# A share of a reduction is at least so many steps.
+# The minimum number of steps in a share of a reduction.
 _STEPS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """``(rows, columns)`` of extents `tile`; every other axis is on the grid, one element a program.
+    """``(rows, columns)`` of extents `tile`; every other axis is on the grid, one element per program.
 
-    The columns are an axis, or with `lanes` a reduction index. With a `product` each chunk is a matrix product.
-    `split` programs share the values of the index `shared`, `share` for each.
+    The columns are an axis, or with `lanes` a reduction index. With a `product` each chunk is a matrix product. `split`
+    programs share the values of the index `shared`, `share` each.
     """
 
     rows: IndexVar | None
@@ -68,27 +69,29 @@ class Tiling:
     share: int
 
     def warps(self, exprs: Iterable[ir.Expr], ranges: Ranges, blocks: Blocks) -> int:
-        """How many warps run a program. Exact products of floats are unrolled: half as long for twice the threads."""
+        """The number of warps per program. Exact float products are unrolled: with twice the threads each is half as
+        long.
+        """
         dims = (self.rows, self.columns)
         inside = (node for expr in exprs for node in ir.walk(expr) if isinstance(node, ir.Reduce))
         products = self.product is not None or any(product_among(node, dims, ranges) for node in inside)
         return blocks.warps or (8 if products else 4)
 
     def chunk(self, ranges: Ranges, blocks: Blocks) -> int:
-        """How many values of the shared index one step takes."""
+        """The number of values of the shared index in one step."""
         lo, hi = ranges[self.shared]
         if self.product is not None and self.product.index == self.shared:
             return self.product.chunk(hi - lo, blocks.chunk)
         return self.tile[1] if self.lanes and self.shared == self.columns else 1
 
     def in_chunks(self, ranges: Ranges, blocks: Blocks) -> tuple[IndexVar, int] | None:
-        """The index of which a chunk of values at a time lies along the columns, and how many."""
+        """The index whose values lie along the columns, a chunk at a time, and the chunk size."""
         return (self.shared, self.chunk(ranges, blocks)) if self.lanes or self.product is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The extents of a tile, and those of what one thread has of it."""
+    """The extents of a tile, and those of one thread's part of it."""
 
     held: tuple[int, int]
     tile: tuple[int, int]
@@ -121,10 +124,11 @@ def of_group(
     ranges: Ranges,
     blocks: Blocks,
 ) -> Tiling:
-    """The tiling of several sums over a loop: so many columns of a matrix product for each, or None, one by one.
+    """The tiling of several sums over a loop: for each the number of columns of a matrix product, or None for element
+    by element.
 
-    What a program keeps of a row are the columns of its products, and one value in each lane for every other sum; the
-    lanes hold what is summed as well.
+    A program keeps, per row, the columns of its products, and one value in each lane for every other sum; the lanes
+    hold the summed values too.
     """
     lo, hi = ranges[loop]
     first, end = (0, 1) if rows is None else ranges[rows]
@@ -142,10 +146,10 @@ def of_group(
 def orders(
     operands: Iterable[Operand], exprs: Iterable[ir.Expr], columns: IndexVar | None
 ) -> dict[str, tuple[int, ...]]:
-    """How the axes of each operand lie in memory, so that neighbouring columns of a tile are neighbours there too.
+    """The order of each operand's axes in memory, such that neighbouring columns of a tile are adjacent.
 
-    Lanes that each read a line of their own wait for all of them; an operand is copied once, and read for every tile.
-    Matrix products have their own ways, without `columns`.
+    Lanes that read from different cache lines all wait for each other; an operand is copied once, and read for every
+    tile. Matrix products without `columns` choose their own orders.
     """
     found: dict[str, tuple[int, ...]] = {}
     apart: set[str] = set()
@@ -159,7 +163,7 @@ def orders(
 
 
 def _walks(affine: Affine, index: IndexVar | None) -> bool:
-    """Whether a subscript goes up or down by one with an index."""
+    """Whether a subscript changes by plus or minus one with an index."""
     return index is not None and not affine.is_data and affine.weight(index).constant in (1, -1)
 
 
@@ -181,7 +185,7 @@ def others(tiling: Tiling, axes: Axes) -> Axes:
 
 
 def _tiles(dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """The tiles to choose from; where one dimension is short the other is the longer, so that every thread has work."""
+    """The candidate tiles; if one dimension is short the other is longer, so that every thread has work."""
     extents = [1 if index is None else ranges[index][1] - ranges[index][0] for index in dims]
     asked = blocks.rows or _SIDE, blocks.columns or _SIDE
     if product is not None:
@@ -221,9 +225,9 @@ def _state(reducer: ir.Reducer, accumulate: str, *, counted: bool) -> int:
 
 
 def _held(tile: tuple[int, int]) -> tuple[int, int]:
-    """The rows and columns of a tile that one thread has: threads lie along the columns first.
+    """The rows and columns of a tile held by one thread: threads are laid out along the columns first.
 
-    A thread loads and computes itself what its values share: only rows and columns of its own are worth anything.
+    A thread loads and computes its shared values itself: only its own rows and columns benefit.
     """
     along = min(tile[1], _THREADS)
     return max(1, tile[0] * along // _THREADS), tile[1] // along
@@ -231,9 +235,9 @@ def _held(tile: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """What tiles of a reduction take. `exprs` are its body and its guard, `moving` all indices of loops in a tile.
+    """The costs of tiles of a reduction. `exprs` are its body and its guard, `moving` all indices of loops in a tile.
 
-    `reads` are those that an inner reduction does not repeat, and `state` the registers of a running value.
+    `reads` are those not repeated by an inner reduction, and `state` the registers of a running value.
     """
 
     reduce: ir.Reduce
@@ -271,7 +275,7 @@ class _Costs:
         return waste * (work + _STEP / prod(sides.held))
 
     def registers(self, dims: Dims, held: tuple[int, int]) -> int:
-        """What a thread keeps: the state of its values, and what they read, once for all values that share it."""
+        """The registers of a thread: the state of its values, and their operands, with shared ones counted once."""
         found = self.state * prod(held)
         for access in self.reads:
             free = ir.free_indices(access)
@@ -279,7 +283,7 @@ class _Costs:
         return found
 
     def product(self, product: Product, dims: Dims, tile: tuple[int, int]) -> float:
-        """The work of a product of matrices, for one of its points."""
+        """The work of a matrix product, per point."""
         lo, hi = self.ranges[product.index]
         chunk = product.chunk(hi - lo, self.blocks.chunk)
         work = 1 / _MATRIX_UNIT + _STEP / (tile[0] * tile[1] * chunk)
@@ -294,7 +298,9 @@ class _Costs:
         return work
 
     def work(self, expr: ir.Expr, dims: Dims, sides: Sides, moving: frozenset[IndexVar] | None = None) -> float:
-        """The work of an expression, by the values that share it; none, where the `moving` indices do not change it."""
+        """The work of an expression, divided by the number of values that share it; 0 if it does not depend on the
+        `moving` indices.
+        """
         free = ir.free_indices(expr)
         if isinstance(expr, (ir.Const, ir.Extent, ir.Index)) or (moving is not None and not free & moving):
             return 0.0

@@ -1,4 +1,4 @@
-"""Short reductions inside of a body, written out: what their terms read is then loaded once, before the loops."""
+"""Unrolls short reductions inside a body: the operands of their terms are then loaded once, before the loops."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
 from ...transforms.widening import widened
 
-# Sixteen coordinates are a chunk of a matrix product; fewer are registers.
+# Sixteen coordinates are a chunk of a matrix product; fewer are kept in registers.
 _LONGEST: Final = 15
-# Expressions beyond so many nodes take long to compile.
+# Larger expressions take long to compile.
 _LARGEST: Final = 1500
 
 
 def written_out(reduce: ir.Reduce, ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Reduce:
-    """The reduction, its body in the accumulating type, without short reductions inside."""
+    """The reduction with its body in the accumulating type and inner short reductions unrolled."""
     body = _visit(widened(reduce.body, reduce.accumulate), ranges)
     guard = None if reduce.guard is None else _visit(reduce.guard, ranges)
     return replace(reduce, body=body, guard=guard)

@@ -1,4 +1,4 @@
-"""What one kernel computes: a nest or a search, or several sums over the same points."""
+"""The work of one kernel: a nest or a search, or several sums over the same points."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,22 +30,22 @@ from .tilings import Ranges, Tiling, choose, of_group, orders
 from .unrolling import written_out
 
 Axes = tuple[IndexVar, ...]
-# A result, where the tile is, and its values there.
+# A result, the position of the tile in it, and its values there.
 Found = tuple[int, Frame, jax.Array]
 
-# Fewer columns than this are sums side by side rather than a matrix product, most of which would be zeros.
+# Fewer columns than this are separate sums rather than a matrix product, most of which would be padding.
 _FEWEST: Final = 8
-# Sums side by side, at most, and columns of one product.
+# The maximum number of separate sums, and of columns of one product.
 _BESIDE: Final = 16
 _WIDEST: Final = 256
-# The name of the exponentials in sums; no program has such a name.
+# The name of the exponentials in sums; no program uses such a name.
 _WEIGHTS: Final = "p."
 
 
 class Work(Protocol):
     """What one kernel computes.
 
-    `numbers` say which results of its group these are, and `axes` are those that all of them have.
+    `numbers` are the results of its group that it computes, and `axes` those that all of them have.
     """
 
     @property
@@ -62,30 +62,30 @@ class Work(Protocol):
     def tiling(self) -> Tiling: ...
     @property
     def exprs(self) -> tuple[ir.Expr, ...]:
-        """What is computed at a point."""
+        """The expressions computed at a point."""
         ...
 
     def orders(self) -> dict[str, tuple[int, ...]]:
-        """How the axes of operands lie in memory."""
+        """The order of the operands' axes in memory."""
         ...
 
     def dtypes(self) -> list[Any]:
-        """The types of what a program stores."""
+        """The types of the stored values."""
         ...
 
     def sweep(self, part: Part | None) -> Sweep: ...
     def found(self, frame: Frame, states: tuple[State, ...]) -> Iterator[Found]:
-        """What a program stores."""
+        """The values that a program stores."""
         ...
 
     def finished(self, state: State) -> State:
-        """The results, where what programs store are only parts of these."""
+        """The results, if programs store only parts of them."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Single:
-    """One reduction: a nest; or a search, of which the value and the number of `ties` are results too."""
+    """One reduction: a nest, or a search whose value and number of `ties` are results too."""
 
     results: tuple[Nest, ...]
     reduce: ir.Reduce
@@ -152,13 +152,13 @@ class Single:
     def finished(self, state: State) -> State:
         count = points(self.reduce.indices, self.ranges)
         value = finish(reducer_of(self.reduce), self.reduce.accumulate, state, count)
-        # A place comes after its value, and before the number of ties.
+        # The position comes after its value, and before the number of ties.
         return (value, state[0], *state[2:])[: len(self.results)]
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """``mask ? factor * sum : 0``, negative or not; `product` is the sum as one of matrices."""
+    """``mask ? factor * sum : 0``, possibly negated; `product` is the sum as a matrix product."""
 
     reduce: ir.Reduce
     product: Product | None
@@ -169,7 +169,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A sum of terms, which is the result of a number, at `fixed` values of some axes and along one other, if any."""
+    """A sum of terms: a numbered result at `fixed` values of some axes and along at most one other."""
 
     result: int
     fixed: tuple[tuple[IndexVar, int], ...]
@@ -179,9 +179,9 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over the same points: of a bundle those over one of its sides, or those of a softmax, with its statistics.
+    """Sums over the same points: those of a bundle over one of its sides, or those of a softmax, with its statistics.
 
-    Without a `softmax` each distinct sum is a state of its own.
+    Without a `softmax` each distinct sum has its own state.
     """
 
     group: KernelSums | Softmax
@@ -308,7 +308,7 @@ def _width(index: IndexVar, ranges: Ranges) -> int:
 
 
 def _weights(softmax: Softmax) -> ir.Access:
-    """The exponentials, as sums read them."""
+    """The exponentials as the sums read them."""
     dtype = _scores(softmax).dtype
     axes = (*softmax.rows, *softmax.sums[0].reduce.indices)
     ranges = softmax.ranges
@@ -317,12 +317,12 @@ def _weights(softmax: Softmax) -> ir.Access:
 
 
 def _scores(softmax: Softmax) -> ir.Expr:
-    """The scores, in the type in which the first sum runs."""
+    """The scores, in the type of the first sum."""
     return replace(softmax, sums=(_wide(softmax.sums[0]),)).scores
 
 
 def _wide(nest: Nest) -> Nest:
-    """The sum with its summand in the type in which it runs."""
+    """The sum with its summand in the accumulating type."""
     reduce = nest.reduce
     return replace(nest, reduce=replace(reduce, body=widened(reduce.body, reduce.accumulate)))
 
@@ -365,7 +365,7 @@ def _bundle(bundle: KernelSums, blocks: Blocks) -> tuple[Sums, ...]:
 
 
 def _guarded(matrix: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
-    """``guard ? matrix : 0`` as two."""
+    """``guard ? matrix : 0`` split in two."""
     match matrix:
         case ir.Select(condition, then, ir.Const(0)):
             return condition, then
@@ -381,7 +381,7 @@ def _arranged(
     scores: tuple[ir.Expr, ...],
     blocks: Blocks,
 ) -> Sums:
-    """The sums in a tile of the longest axis and the longest loop of which they all are sums that a tile can have."""
+    """The sums in a tile of the longest axis and the longest loop for which all of them can be computed in a tile."""
     ranges = group.ranges
     if not all(lo < hi for lo, hi in ranges.values()):
         raise Unsupported("there are no points")
@@ -425,7 +425,7 @@ def _columns(
     dims: tuple[IndexVar | None, IndexVar],
     ranges: Ranges,
 ) -> list[Columns]:
-    """A result as sums of which each has at most one axis of its own, that of a matrix product."""
+    """A result as sums with at most one axis of their own each, which is that of a matrix product."""
     own = _longest(tuple(axis for axis in every if axis not in axes), ranges)
     wide = [axis for axis in own if _FEWEST <= ranges[axis][1] - ranges[axis][0] <= _WIDEST]
     for along in (*wide, None):
@@ -449,7 +449,7 @@ def _in_tile(
     dims: tuple[IndexVar | None, IndexVar],
     ranges: Ranges,
 ) -> Term | None:
-    """The term at fixed values of axes; None where it has to be a product of matrices and is none."""
+    """The term at fixed values of axes; None if it must be a matrix product and is not one."""
     values = {axis: Affine.of(value) for axis, value in fixed.items()}
 
     def at(expr: ir.Expr | None) -> ir.Expr | None:

@@ -1,1 +1,1 @@
-"""How a subscript reads an array: views, slices, overlaps, or positions."""
+"""How a subscript reads an array: views, slices, overlapping rows, or positions."""

@@ -1,4 +1,4 @@
-"""Several reads of one tensor round its ends or beyond them, as reads of one extended array: stencils on a torus."""
+"""Several reads of one tensor around or beyond its ends, as reads of one extended array: stencils on a torus."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,16 +12,18 @@ from ...transforms import Known
 from ..data.views import MOST_BLOCKS, Halo, Pieces, blocks, shaped
 from .viewing import MOST_PIECES
 
-# The extended array may be so many times as large as the tensor, or have so many elements in any case.
+# The maximum size of an extended array relative to the tensor, and a size that is always allowed.
 MOST_EXTENSION: Final = 2
 FEW_ELEMENTS: Final = 256
-# What lies beyond one end of a dimension has at most so many elements.
+# The maximum number of elements added at one end of a dimension.
 MOST_BEYOND: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A subscript as a sum of indices, and which element it reads at each place `beyond` the ends of the dimension."""
+    """A subscript as a sum of indices, and the element that it reads at each position `beyond` the ends of the
+    dimension.
+    """
 
     place: Affine
     beyond: Mapping[int, int]
@@ -29,7 +31,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A tensor extended for all that reads it beyond its ends; the first element has the places `low`."""
+    """A tensor extended for all reads beyond its ends; its first element has the position `low`."""
 
     halo: Halo
     low: tuple[int, ...]
@@ -41,10 +43,10 @@ def borders(
     known: Known,
     few: int,
 ) -> dict[str, Border]:
-    """The extents that serve all reads of a tensor, for those that are read beyond their ends in several ways.
+    """The extensions that serve all reads of a tensor, for tensors read beyond their ends in several ways.
 
-    `subscripts` are those of every read, counted from the first element. As `few` reads as that, each beyond one end,
-    are better read in pieces.
+    `subscripts` are those of every read, counted from the first element. Up to `few` reads, each beyond one end, are
+    better read in pieces.
     """
     found: dict[str, Border] = {}
     for name, reads in subscripts.items():
@@ -64,7 +66,7 @@ def _is_thin(halo: Halo, shape: tuple[int, ...]) -> bool:
 
 
 def reaches(subscripts: tuple[Affine, ...], shape: tuple[int, ...], known: Known) -> tuple[Reach, ...] | None:
-    """Each subscript along the line that it follows inside of its dimension; None where one follows none."""
+    """Each subscript along the line that it follows inside its dimension; None if one does not follow a line."""
     found: list[Reach] = []
     for subscript, extent in zip(subscripts, shape, strict=True):
         reach = _reach(subscript, extent, known)
@@ -105,7 +107,7 @@ def _reach(subscript: Affine, extent: int, known: Known) -> Reach | None:
 
 
 def _border(beyond: list[list[Mapping[int, int]]], shape: tuple[int, ...], corners: bool) -> Border | None:
-    """The extension that has what several reads find beyond the ends of each dimension; None where they differ."""
+    """The extension with the elements that reads find beyond the ends of each dimension; None if they differ."""
     sides: list[Pieces] = []
     low: list[int] = []
     for d, (reads, extent) in enumerate(zip(beyond, shape, strict=True)):

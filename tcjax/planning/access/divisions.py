@@ -1,4 +1,4 @@
-"""Divisions of integers in the form that costs least where the signs are known."""
+"""Integer divisions in the cheapest form allowed by the known signs."""
 
 from ...symbolic import Affine
 from ..data.nodes import Apply, Node
@@ -8,11 +8,11 @@ from ..scope import Scope, fill
 def divide(operator: str, dividend: Affine, node: Node, divisor: int, scope: Scope) -> Apply:
     """``//`` or ``%`` of int32 values by a number; `node` computes the dividend.
 
-    The hardware's division rounds towards zero: where the dividend may be negative, as many divisors are added to it
-    as make it positive, and taken off the quotient afterwards.
+    The hardware's division rounds towards zero: if the dividend may be negative, enough divisors are added to make it
+    positive, and subtracted from the quotient afterwards.
     """
 
-    # Only who divides needs the rooms of the prover.
+    # The prover is imported only for divisions.
     from ...symbolic.facts.emission import Form, form_between
 
     def by(symbol: str, operand: Node, number: int) -> Apply:

@@ -1,4 +1,4 @@
-"""Reads by floors, remainders and clamps as reads of views by sums of indices, where a view says the same."""
+"""Reads with floors, remainders and clamps as reads of views by sums of indices, where an equivalent view exists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,12 +18,12 @@ from .viewing import Viewing
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 Origins = Mapping[str, tuple[int | Affine, ...]]
 
-# So many pieces are added up faster than put behind each other (bench: periodic).
+# Up to this many pieces are added up faster than they are concatenated (bench: periodic).
 FEW_PIECES: Final = 3
-# So many reads beyond one end each, which are terms of a sum, are faster by themselves: nothing is stored for them, nor
-# for what their derivatives pass.
+# Up to this many reads beyond one end each, as terms of a sum, are faster separately: neither they nor their
+# derivatives store anything.
 FEW_READS: Final = 4
-# A view may have so many times the elements that are read, or so many in any case.
+# The maximum size of a view relative to the elements that are read, and a size that is always allowed.
 MOST_GROWTH: Final = 4
 
 
@@ -39,14 +39,14 @@ class Straight:
 def straighten(
     statement: Formula, box: Box, shapes: Mapping[str, tuple[int, ...]], origins: Origins, loops: frozenset[IndexVar]
 ) -> tuple[Formula, Straight]:
-    """The statement with reads of views in the place of reads that would look their elements up."""
-    # What is copied, or read by several points of a reduction, is better put together once.
+    """The statement with reads of views in place of reads that would need lookups."""
+    # An array that is copied, or read by several points of a reduction, is better concatenated once.
     reduced = frozenset(statement.reduction) if isinstance(statement, ir.Accumulate) else frozenset[IndexVar]()
     copied = statement.value.operand if isinstance(statement.value, ir.Cast) else statement.value
     reduced |= frozenset(box) if isinstance(copied, ir.Access) else ir.bound_indices(statement.value)
     straightener = _Straightener(box, Known.over(box), shapes, origins, loops, reduced)
     if not loops:
-        # What a loop would extend in every iteration is better read piece by piece.
+        # An array that a loop would extend in every iteration is better read piece by piece.
         straightener.extend(statement.value, statement.domain.guard)
     summed = isinstance(statement, ir.Accumulate) and statement.reducer is ir.Reducer.SUM and bool(statement.reduction)
     value = straightener.expr(statement.value, summed)
@@ -66,7 +66,7 @@ def straighten(
 
 @dataclass(slots=True)
 class _Straightener:
-    """One statement's reads: views that were `found`, and those tensors that are `extended` for several reads."""
+    """One statement's reads: the views that were `found`, and the tensors `extended` for several reads."""
 
     box: Box
     known: Known
@@ -95,7 +95,7 @@ class _Straightener:
         return tuple(self.known.simplify(index - o) for index, o in zip(access.indices, origins, strict=True))
 
     def expr(self, node: ir.Expr, summed: bool = False) -> ir.Expr:
-        """The expression; where something is `summed` up, operations lay zeros around what they read by themselves."""
+        """The expression; operations that sum (`summed`) pad their operands themselves."""
         inside = summed or (isinstance(node, ir.Reduce) and node.reducer is ir.Reducer.SUM)
         node = ir.rebuild(node, lambda part: self.expr(part, inside))
         if isinstance(node, ir.Select):
@@ -110,7 +110,7 @@ class _Straightener:
     def unguarded(
         self, reducer: ir.Reducer | ir.Monoid, body: ir.Expr, guard: ir.Expr | None
     ) -> tuple[ir.Expr, ir.Expr | None]:
-        """An extremum of a read without the guard that keeps that inside of its tensor: its identity lies around."""
+        """An extremum of a read without the guard that keeps it in bounds: the tensor is padded with its identity."""
         if guard is None or isinstance(reducer, ir.Monoid) or not reducer.is_extremum:
             return body, guard
         empty = ir.Const(reducer.empty(body.dtype), body.dtype)
@@ -118,7 +118,7 @@ class _Straightener:
         return (body, guard) if padded is None else (padded, None)
 
     def padded(self, choice: ir.Select, summed: bool) -> ir.Access | None:
-        """The read of a padded tensor that a choice between a read and a number is, if it is one."""
+        """A choice between a read and a number as a read of a padded tensor, if it is one."""
         read, value = choice.then, choice.otherwise
         if self.loops or not isinstance(read, ir.Access) or not isinstance(value, ir.Const):
             return None
@@ -165,7 +165,7 @@ class _Straightener:
         if not view.straightened():
             return access
         views = view.views
-        # Rows that are shifted are slices of what is stored.
+        # Shifted rows are slices of the stored array.
         if not self.loops and not self.reduced & _variables(access) and not diagonals(view.subscripts):
             views = [_fused(each) for each in views]
         views = views if self.loops else together(views)
@@ -173,7 +173,7 @@ class _Straightener:
         return self.read(access, viewed, tuple(view.shape), view.subscripts)
 
     def shared(self, access: ir.Access, subscripts: tuple[Affine, ...]) -> ir.Access | None:
-        """The read of the array that is extended for several reads, if it is one of them."""
+        """The read of the array extended for several reads, if it is one of these."""
         name = access.tensor.name
         border, parts = self.extended[name], reaches(subscripts, self.shapes[name], self.known)
         if parts is None or not any(part.beyond for part in parts):
@@ -183,7 +183,7 @@ class _Straightener:
         return self.read(access, Viewed(name, (border.halo,), reason), shaped(self.shapes[name], border.halo), moved)
 
     def read(self, access: ir.Access, viewed: Viewed, shape: tuple[int, ...], subscripts: list[Affine]) -> ir.Access:
-        """The read of a view, which is a tensor of its own."""
+        """The read of a view, as a tensor of its own."""
         own = next((name for name, (other, _) in self.found.items() if other == viewed), None)
         if own is None:
             own = f"{viewed.tensor}~{len(self.found)}"
@@ -201,7 +201,7 @@ def _is_curved(expr: ir.Expr) -> bool:
 
 
 def _is_linear(expr: ir.Expr) -> bool:
-    """Whether reads beyond ends are terms of sums: each is needed once, and so is what its derivative passes."""
+    """Whether reads beyond the ends are terms of sums: each is used once, and so is its derivative."""
     match expr:
         case ir.Access() | ir.Cast(ir.Access()):
             return True
@@ -219,6 +219,6 @@ def _reads_beyond(expr: ir.Expr) -> bool:
 
 
 def _fused(view: View) -> View:
-    """The view, pieces of which are added up by what reads them if they are few."""
+    """The view; if it has few pieces, its readers add them up."""
     few = isinstance(view, Pieces) and 1 < len(view.runs) <= FEW_PIECES
     return replace(view, fused=True) if few else view

@@ -10,13 +10,13 @@ from ..data.nodes import Strip
 from ..data.views import Pieces, Slide, View, Zeros
 from ..scope import Scope
 
-# More rows or columns than this are looked up: a gather is as fast (bench/).
+# With more rows or columns, elements are looked up: a gather is as fast (bench/).
 MOST_ROWS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Strips in the place of one dimension, of the tensor after the views."""
+    """Strips that replace one dimension of the tensor after the views."""
 
     views: tuple[View, ...]
     strips: tuple[Strip, ...]
@@ -32,7 +32,7 @@ class _Group:
 
 
 def as_overlap(subscript: Affine, extent: int, dimension: int, scope: Scope) -> Overlap | None:
-    """The subscript as overlapping rows of a dimension of this extent; None where those are many, or it is no sum."""
+    """The subscript as overlapping rows of a dimension of this extent; None if too many, or it is not a sum."""
     if not subscript.is_linear:
         return None
     fixed = Affine((), subscript.base)
@@ -50,7 +50,7 @@ def as_overlap(subscript: Affine, extent: int, dimension: int, scope: Scope) -> 
     starts = scope.bounds(fixed)
     if starts is None or len(groups) < 2:
         return None
-    # From the first element that any step reads to the last.
+    # From the first to the last element that any step reads.
     lo = starts[0] + sum(min(0, group.stride * (group.count - 1)) for group in groups)
     hi = starts[1] + sum(max(0, group.stride * (group.count - 1)) for group in groups)
     inside = Pieces(dimension, tuple(_within(lo, hi, extent)))
@@ -67,14 +67,14 @@ def as_overlap(subscript: Affine, extent: int, dimension: int, scope: Scope) -> 
         views.append(Slide(dimension + number, group.count, step, span))
         start, stride = (group.count - 1, -1) if group.stride < 0 else (0, 1)
         strips.append(Strip(Affine.of(start), stride, group.count, 0, 0, group.factors))
-    # Rows that run backwards are counted from their other end, as the columns' start is.
+    # Rows that run backwards are counted from their other end, like the columns' start.
     start = fixed - lo + sum(min(0, group.stride * (group.count - 1)) for group in rows)
     strips.append(Strip(start, last.stride, last.count, 0, 0, last.factors))
     return Overlap(tuple(views), tuple(strips))
 
 
 def _groups(free: list[tuple[IndexVar, int]], scope: Scope) -> list[_Group]:
-    """The indices in as few groups without overlap as their order by size gives."""
+    """The indices in few groups without overlap, built greedily in order of size."""
     single = tuple((atom, 1, 1) for atom, _ in free if scope.extent(atom) == 1)
     ordered = sorted(((a, s) for a, s in free if scope.extent(a) > 1), key=lambda term: abs(term[1]))
     groups: list[_Group] = []
@@ -94,7 +94,7 @@ def _groups(free: list[tuple[IndexVar, int]], scope: Scope) -> list[_Group]:
 
 
 def _within(lo: int, hi: int, extent: int) -> Iterator[Run | Zeros]:
-    """The elements from `lo` to `hi`; zeros stand for those that the dimension has not."""
+    """The elements from `lo` to `hi`, with zeros for those outside the dimension."""
     first, last = max(lo, 0), min(hi, extent - 1)
     if last < first:
         yield Zeros(hi - lo + 1)

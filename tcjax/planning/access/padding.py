@@ -1,4 +1,4 @@
-"""Masks that say no more than that a read is inside its tensor."""
+"""Recognises masks that only express that a read is in bounds."""
 
 from collections.abc import Iterable
 
@@ -11,9 +11,9 @@ from .reads import plan_read
 
 
 def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slides: bool = False) -> bool:
-    """Whether the mask says no more than "inside the arrays", and zeros around them say it too.
+    """Whether the mask only says "inside the arrays", so that zero padding can replace it.
 
-    Only a slice is read from a padded array, not a lookup; with `slides` the sliding dimensions become slices later.
+    Only a slice can read a padded array, not a lookup; with `slides` the sliding dimensions become slices later.
     """
     inside = set()
     for read in reads:
@@ -28,7 +28,7 @@ def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slide
 
 
 def within_zeros(factor: ir.Expr, scope: Scope, *, slides: bool = False) -> ir.Expr:
-    """A read that is zero wherever it is outside of its array, without the condition: zeros lie around arrays."""
+    """A read that is zero outside its array, without the condition: the array is padded instead."""
     match guarded(ir.Reducer.SUM, factor):
         case condition, ir.Access() as read if is_padding(condition, (read,), scope, slides=slides):
             return read

@@ -25,7 +25,8 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
     strips = [as_strip(subscript, extent, scope) for subscript, extent in zip(subscripts, shape, strict=True)]
     if scope.sizes is not None:
         strips = _whole(strips, shape, scope)
-    # An axis that is looked up in one dimension cannot be sliced in another; a shared axis of two slices is a diagonal.
+    # An axis that is looked up in one dimension cannot be sliced in another; an axis shared by two slices is a
+    # diagonal.
     while True:
         looked_up = {
             axis for strip, s in zip(strips, subscripts, strict=True) if strip is None for axis in _axes(s, scope)
@@ -53,7 +54,7 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
 
 
 def _whole(strips: list[Strip | None], shape: tuple[int, ...], scope: Scope) -> list[Strip | None]:
-    """The slices that are all of their dimensions, whatever the sizes are, each along an axis of its own."""
+    """The slices that cover their whole dimensions, whatever the sizes, each along its own axis."""
     counts = Counter(index for strip in strips if strip is not None for index, _, _ in strip.factors)
 
     def is_whole(strip: Strip | None, extent: int) -> bool:
@@ -67,7 +68,7 @@ def _whole(strips: list[Strip | None], shape: tuple[int, ...], scope: Scope) -> 
 def _overlapping(
     subscripts: list[Affine], strips: list[Strip | None], shape: tuple[int, ...], scope: Scope
 ) -> tuple[tuple[View, ...], list[Strip | Lookup] | None, str]:
-    """The read with overlapping rows in the place of what is looked up; no dimensions where a lookup would be left."""
+    """The read with overlapping rows in place of lookups; no dimensions if a lookup would remain."""
     views: list[View] = []
     dimensions: list[Strip | Lookup] = []
     reasons: list[str] = []
@@ -86,9 +87,9 @@ def _overlapping(
 
 
 def as_stored(node: Node) -> Node:
-    """The values with their axes in the order in which they lie in memory: for operations that take any order.
+    """The values with their axes in memory order, for operations that accept any order.
 
-    What is computed element by element lies as the first array with all of its axes.
+    Elementwise results have the layout of the first array with all of their axes.
     """
     whole = frozenset(node.axes)
     order = next((axes for axes in _orders(node) if frozenset(axes) == whole), None)
@@ -96,7 +97,7 @@ def as_stored(node: Node) -> Node:
 
 
 def _orders(node: Node) -> Iterator[Axes]:
-    """The axes of the arrays that are read, as they lie."""
+    """The axes of the operand arrays, in memory order."""
     match node:
         case Read(dimensions=dimensions) if all(isinstance(d, Strip) for d in dimensions):
             axes = (index for d in dimensions if isinstance(d, Strip) for index, _, _ in d.factors)
@@ -176,7 +177,7 @@ def as_strip(subscript: Affine, extent: int, scope: Scope) -> Strip | None:
 
 
 def _along(subscript: Affine, scope: Scope) -> Strip | None:
-    """The subscript as a slice where it is one index, or so far from it: more takes numbers."""
+    """The subscript as a slice if it is one index plus an offset; more needs numbers."""
     match subscript.terms:
         case ((IndexVar() as index, weight),) if weight.constant == 1 and index not in scope.unrolled:
             start, extent = subscript.base + scope.box[index][0], scope.extent(index)

@@ -1,4 +1,4 @@
-"""Reads along diagonals, such as ``A(p, s - p)``, as a view in which each row is shifted: slices, and no gather."""
+"""Reads along diagonals, such as ``A(p, s - p)``, as a view with shifted rows: slices instead of gathers."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from ..data.nodes import Lookup, Strip
 from ..data.views import MOST_SLICES, Slant, View
 from ..scope import Scope
 
-# A view that has more elements than so many for each that is read does not pay.
+# A view with more elements than this per element read does not pay off.
 MOST_UNREAD: Final = 4
 # A gather of few elements is as fast.
 LEAST: Final = 64
@@ -23,7 +23,7 @@ AsStrip = Callable[[Affine, int, Scope], Strip | None]
 class Diagonal:
     """A subscript ``step*own + weight*row + rest`` along one dimension, where `row` is the subscript of dimension `by`.
 
-    `straight` is the subscript of the same elements in rows that are shifted.
+    `straight` is the subscript of the same elements in shifted rows.
     """
 
     along: int
@@ -35,7 +35,7 @@ class Diagonal:
 
 
 def diagonals(subscripts: Sequence[Affine]) -> list[Diagonal]:
-    """The subscripts, one for each dimension at most, that have the index of another dimension beside their own."""
+    """The subscripts, at most one per dimension, that contain the index of another dimension besides their own."""
     found: list[Diagonal] = []
     for along, subscript in enumerate(subscripts):
         if len(subscript.terms) != 2:
@@ -62,13 +62,13 @@ def _diagonal(subscripts: Sequence[Affine], along: int, by: int) -> Diagonal | N
     slope, step = terms[shared].constant, terms[own].constant
     if step not in (1, -1) or not slope:
         return None
-    # Of the place in the row, not of the index.
+    # In terms of the position in the row, not of the index.
     weight = slope * unit.constant
     return Diagonal(along, by, own, shared, weight, subscripts[along] - row.scale(weight))
 
 
 def as_slant(subscripts: Sequence[Affine], shape: Sequence[int], scope: Scope, as_strip: AsStrip) -> Sliced | None:
-    """The read by slices of one view, where subscripts have an index of another beside their own; None elsewhere."""
+    """The read by slices of one view, if subscripts contain another dimension's index besides their own; else None."""
     views: list[View] = []
     reasons: list[str] = []
     moved, extents = list(subscripts), list(shape)
@@ -87,7 +87,7 @@ def as_slant(subscripts: Sequence[Affine], shape: Sequence[int], scope: Scope, a
         views.append(Slant(by, along, weight, ends[0], count))
         moved[along], extents[along] = diagonal.straight - ends[0], count
         reasons.append(
-            f"`{subscripts[along]}` runs along diagonals: rows behind each other, read as rows of another length"
+            f"`{subscripts[along]}` runs along diagonals: consecutive rows, read as rows of another length"
             if shape[by] > MOST_SLICES
             else f"`{subscripts[along]}` runs along diagonals: a slice of each row"
         )

@@ -1,4 +1,4 @@
-"""One read by floors, remainders and clamps, changed step by step into slices of a view."""
+"""Transforms one read with floors, remainders and clamps step by step into slices of a view."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,13 +14,15 @@ from .slants import diagonals
 
 # A dimension in more pieces than this is looked up.
 MOST_PIECES: Final = 16
-# So many changes of a read's subscripts are tried.
+# The maximum number of transformations tried per read.
 MOST_VIEWS: Final = 12
 
 
 @dataclass(slots=True)
 class Viewing:
-    """One read while it is changed: the view so far, its shape and subscripts, and the most elements that it copies."""
+    """A read during the transformation: the view so far, its shape and subscripts, and the maximum number of elements
+    to copy.
+    """
 
     known: Known
     shape: list[int]
@@ -31,7 +33,7 @@ class Viewing:
     copied: int = 0
 
     def straightened(self) -> bool:
-        """Whether the view and its subscripts are slices now where the read was none."""
+        """Whether the view is now read by slices, which the original read was not."""
         before = _shared([subscript for subscript in self.subscripts if subscript.is_linear])
         self.cut()
         for _ in range(MOST_VIEWS):
@@ -43,14 +45,14 @@ class Viewing:
                 return False
         if self.open():
             return False
-        # Two subscripts that change together would be a diagonal of a larger array, but where rows are shifted.
+        # Two subscripts with a common index would form a diagonal of a larger array, except for shifted rows.
         straight = list(self.subscripts)
         for diagonal in diagonals(straight):
             straight[diagonal.along] = diagonal.straight
         return _shared(straight) <= before
 
     def open(self) -> list[int]:
-        """The dimensions whose subscripts are not sums of indices."""
+        """The dimensions whose subscripts are not yet sums of indices."""
         return [n for n, s in enumerate(self.subscripts) if not s.is_linear and not s.is_data]
 
     def take(self, view: View) -> None:
@@ -60,7 +62,7 @@ class Viewing:
             self.copied = max(self.copied, prod(self.shape))
 
     def cut(self) -> None:
-        """Leaves out what a subscript without floors never reads, where that is most of a dimension."""
+        """Cuts off elements that a subscript without floors never reads, if they are most of a dimension."""
         for d, subscript in enumerate(self.subscripts):
             ends = self.known.bounds(subscript) if subscript.is_linear else None
             if (
@@ -73,7 +75,7 @@ class Viewing:
                 self.subscripts[d] = subscript - ends[0]
 
     def merged(self) -> bool:
-        """Two dimensions as one, where that makes the subscripts simpler: ``A(e / c, e % c)`` is a read at e."""
+        """Merges two dimensions if that simplifies the subscripts: ``A(e / c, e % c)`` becomes a read at e."""
         best: tuple[int, int, int, int, Affine] | None = None
         for second in self.open():
             low = self.subscripts[second]
@@ -102,7 +104,7 @@ class Viewing:
         del self.subscripts[second]
 
     def pieced(self) -> bool:
-        """A dimension as few pieces along the line of its subscript: ``A((i + 3) % 7)``."""
+        """Splits a dimension into few pieces along the line of its subscript: ``A((i + 3) % 7)``."""
         for d in self.open():
             subscript = self.subscripts[d]
             line = direction(subscript)
@@ -119,7 +121,7 @@ class Viewing:
         return False
 
     def divided(self) -> bool:
-        """A dimension as rows: ``A(4*i + (j + 1) % 4)`` is a read at i, ``(j + 1) % 4`` of rows of 4."""
+        """Splits a dimension into rows: ``A(4*i + (j + 1) % 4)`` becomes a read at i, ``(j + 1) % 4`` of rows of 4."""
         for d in self.open():
             subscript = _factored(self.subscripts[d])
             for inner in sorted({abs(w.constant or 0) for _, w in subscript.terms} - {0, 1}):
@@ -140,7 +142,7 @@ class Viewing:
         return False
 
     def peeled(self) -> bool:
-        """A dimension repeated as its subscript says: elements by ``e / c``, the whole of it by ``e % c``."""
+        """Repeats a dimension as in its subscript: elements for ``e / c``, the whole for ``e % c``."""
         for d in self.open():
             subscript = self.subscripts[d]
             if len(subscript.terms) != 1:
@@ -175,12 +177,12 @@ def _run(start: int, stride: int, count: int) -> Run:
 
 
 def _inside(runs: Runs, extent: int) -> Iterator[Run | Zeros]:
-    """The runs as far as they lie in the dimension, zeros for the rest: it is read where a guard is false."""
+    """The runs inside the dimension, with zeros for the rest, which is read only where a guard is false."""
     for run in runs:
         if run.stride == 0:
             yield run if 0 <= run.start < extent else Zeros(run.count)
             continue
-        # The places n with 0 <= start + stride*n < extent.
+        # The positions n with 0 <= start + stride*n < extent.
         ends = sorted((-run.start / run.stride, (extent - 1 - run.start) / run.stride))
         first = max(0, -int(-ends[0] // 1))
         last = min(run.count - 1, int(ends[1] // 1))
@@ -195,7 +197,7 @@ def _inside(runs: Runs, extent: int) -> Iterator[Run | Zeros]:
 
 
 def _parted(subscript: Affine, inner: int) -> tuple[Affine, Affine]:
-    """``(q, r)`` with ``subscript == inner*q + r``, where q takes what `inner` divides."""
+    """``(q, r)`` with ``subscript == inner*q + r``, where q has the terms that `inner` divides."""
     outside, inside = Affine.of(0), Affine((), subscript.base)
     for atom, weight in subscript.terms:
         step = weight.constant or 0
@@ -207,7 +209,7 @@ def _parted(subscript: Affine, inner: int) -> tuple[Affine, Affine]:
 
 
 def _factored(subscript: Affine) -> Affine:
-    """With what the arguments of a clamp have in common in front: ``5*min(i, 2) + 2`` for ``min(5*i + 2, 12)``."""
+    """With common factors of a clamp's arguments moved out: ``5*min(i, 2) + 2`` for ``min(5*i + 2, 12)``."""
     total = Affine((), subscript.base)
     for atom, weight in subscript.terms:
         found = Affine.of(atom)
@@ -224,7 +226,7 @@ def _factored(subscript: Affine) -> Affine:
 
 
 def _shrunk(affine: Affine, by: int) -> Affine:
-    """The expression, all of which `by` divides, divided by it."""
+    """The expression, a multiple of `by`, divided by it."""
     parts = (Affine.of(atom).scale((weight.constant or 0) // by) for atom, weight in affine.terms)
     return sum(parts, Affine.of((affine.base.constant or 0) // by))
 

@@ -34,7 +34,7 @@ def as_sliding(subscript: Affine, reduced: frozenset[IndexVar], scope: Scope) ->
 
 
 def slide(access: ir.Access, slidings: dict[int, Sliding], scope: Scope) -> tuple[Node, tuple[Window, ...], Scope]:
-    """The read with an index of its own for each sliding dimension's position, and how the positions arise."""
+    """The read with a new index for the position in each sliding dimension, and how the positions arise."""
     subscripts, windows = list(access.indices), []
     for dimension, sliding in slidings.items():
         position = IndexVar(f"{sliding.output}+{sliding.kernel}")

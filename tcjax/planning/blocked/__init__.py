@@ -1,1 +1,1 @@
-"""Loops over blocks: which loop a reduction has, what one block computes, and how operands lie meanwhile."""
+"""Loops over blocks: the loop of a reduction, the computation of a block, and the layout of its operands."""

@@ -1,4 +1,4 @@
-"""Nests made of nests: for every element of a new axis, and with operands that are only numbered."""
+"""Nests derived from nests: batched over a new axis, and with numbered operands."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from ..data.nests import Nest, Operand
 
 
 def batched(nest: Nest, varying: Sequence[bool], size: int, index: IndexVar | None = None) -> Nest:
-    """The nest with one more axis in front, which the operands that are `varying` have in front too."""
+    """The nest with one more leading axis, which the `varying` operands have too."""
     index = index or _fresh([nest])
     operands = tuple(_wide(o, size) if varies else o for o, varies in zip(nest.operands, varying, strict=True))
     names = {o.name for o, varies in zip(nest.operands, varying, strict=True) if varies}
@@ -29,10 +29,10 @@ def batched(nest: Nest, varying: Sequence[bool], size: int, index: IndexVar | No
 def batched_together(
     operands: Sequence[Operand], nests: Sequence[Nest], results: Sequence[str], varying: Sequence[bool], size: int
 ) -> tuple[tuple[Operand, ...], tuple[Nest, ...], tuple[bool, ...]]:
-    """Nests over common names for every element of a new axis, their operands, and which results have it in front.
+    """Nests with common names batched over a new axis, their operands, and which results have the axis.
 
-    The operands that are `varying` have it in front too; a nest that changes with none of them stays as it was.
-    `results` are the names by which the nests read those of the first of them.
+    The `varying` operands have it as their first axis, too; a nest that depends on none of them is unchanged. `results`
+    are the names by which the nests read the results of the first of them.
     """
     index = _fresh(nests)
     names = {o.name for o, varies in zip(operands, varying, strict=True) if varies}
@@ -52,7 +52,7 @@ def _wide(operand: Operand, size: int) -> Operand:
 
 
 def anonymous(nest: Nest) -> Nest:
-    """The nest with its operands numbered: derivatives give names to what they add."""
+    """The nest with numbered operands, so that derivatives can add names."""
     tensors = {o.name: f"a.{number}" for number, o in enumerate(nest.operands)}
 
     def visit(expr: ir.Expr) -> ir.Expr:

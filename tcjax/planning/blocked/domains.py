@@ -1,4 +1,4 @@
-"""Guards that cut a nest's iteration space: pieces along an axis, each with the loop that the guard leaves."""
+"""Guards that cut a nest's iteration space: pieces along an axis, each with its part of the loop."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
@@ -14,15 +14,15 @@ from ..data.blocked_loop import FARTHEST, End
 from ..data.nests import LoopSchedule, Nest
 from ..data.nodes import Node
 
-# A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
+# The maximum number of pieces of a nest, and the minimum length of each: every piece is compiled separately.
 MOST_PIECES: Final = 8
 FEWEST_VALUES: Final = 64
 
 
 def pieces(nest: Nest, form: LoopSchedule) -> tuple[IndexVar | None, tuple[Nest, ...]]:
-    """The axis that is cut, and the nest for each part of it in order; the nest itself where no guard saves work.
+    """The axis that is cut, and the nest for each part of it in order; the nest itself if no guard saves work.
 
-    Points that are in no piece are those where the guard is false. A piece may have an empty loop.
+    The guard is false at points that are in no piece. A piece may have an empty loop.
     """
     if nest.reduce.guard is None:
         return None, (nest,)
@@ -46,7 +46,7 @@ def pieces(nest: Nest, form: LoopSchedule) -> tuple[IndexVar | None, tuple[Nest,
 
 
 def spans(nest: Nest, form: LoopSchedule, every: int = 1) -> tuple[tuple[int, int], ...]:
-    """For each tile of a form, or one of `every` so many, the values of the loop index for which the guard may hold."""
+    """For each tile of a form, or of size `every`, the range of the loop index in which the guard may hold."""
     assert form.tile is not None
     axis, size = form.tile
     lo, hi = nest.ranges[axis]
@@ -63,9 +63,10 @@ def ends(
     box: Box,
     plan: Callable[[ir.Expr], Node] | None = None,
 ) -> tuple[End, ...]:
-    """What conditions say of the loop, over a tile whose `box` counts from where its axes begin.
+    """The bounds of the loop given by conditions, over a tile whose `box` counts from the start of its axes.
 
-    Those of which only single points can tell say nothing; `plan` plans the data of a tile (None: these say nothing).
+    Conditions that depend on single points give none; `plan` plans the data of a tile (without it, data-dependent
+    conditions give none).
     """
     found = (_end(condition, loop, tiles, box, plan) for condition in conditions)
     return tuple(end for end in found if end is not None)
@@ -102,7 +103,7 @@ def _end(
 
 
 def _within_positions(value: ir.Expr, sign: int) -> ir.Expr:
-    """The value or its negative, where it is farther away than any position one that is so too: nothing overflows."""
+    """The value or its negative, clamped to just beyond all positions, so that nothing overflows."""
     wide = value if value.dtype == "int32" else ir.Cast(value, "int32")
     least, most = (ir.Const(each, "int32") for each in (-FARTHEST, FARTHEST))
     found = ir.Binary("min", ir.Binary("max", wide, least, "int32"), most, "int32")
@@ -110,13 +111,15 @@ def _within_positions(value: ir.Expr, sign: int) -> ir.Expr:
 
 
 def points(nest: Nest) -> int:
-    """How many points a nest visits."""
+    """The number of points that a nest visits."""
     ranges = nest.ranges
     return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
 
 
 def visited(nest: Nest, form: LoopSchedule, most: int | None = None) -> int:
-    """How many points a nest visits in this form: those that its guard leaves; about, by at `most` so many tiles."""
+    """The approximate number of points that a nest visits in this form, given its guard, sampled with at most `most`
+    tiles.
+    """
     if nest.reduce.guard is None:
         return points(nest)
     if form.tile is None:
@@ -128,12 +131,12 @@ def visited(nest: Nest, form: LoopSchedule, most: int | None = None) -> int:
 
 
 def conditions_of(nest: Nest) -> list[Affine]:
-    """The affine conditions of its guard: what has to be non-negative."""
+    """The affine conditions of its guard, as expressions that must not be negative."""
     return non_negatives(nest.reduce.guard)
 
 
 def non_negatives(guard: ir.Expr | None, *, of_data: bool = False) -> list[Affine]:
-    """What has to be non-negative for a guard to hold; with `of_data`, conditions with one side that is not affine."""
+    """Expressions that are not negative where a guard holds; with `of_data`, one side may be non-affine."""
     return [found for part in ir.conjuncts(guard) if (found := non_negative(part, of_data=of_data)) is not None]
 
 

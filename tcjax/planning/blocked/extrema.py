@@ -1,6 +1,6 @@
-"""One search for a smallest or largest value: where it is first, the value there, and how many points have it.
+"""A search for an extremum: its first position, its value, and the number of points that attain it.
 
-The loop that finds the place carries the value: together they cost what the place costs.
+The loop that finds the position carries the value anyway, so all of them cost as much as the position.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .loop_schedules import choose, within
 
 
 def search(place: Nest, value: Nest, memory: int | None) -> Extrema:
-    """The search within `memory` bytes, as far as its form decides it."""
+    """The search within `memory` bytes, as far as its schedule decides it."""
     return Extrema(place, value, within(choose(place), place, memory))
 
 
@@ -28,7 +28,7 @@ def describe_search(extrema: Extrema, *, first: bool) -> str:
 def batched_extrema(
     extrema: Extrema, varying: Sequence[bool], size: int, memory: int | None
 ) -> tuple[Extrema, tuple[bool, ...]]:
-    """The search for every element of a new axis, which all results have in front."""
+    """The search batched over a new axis, which all results have first."""
     results = extrema.results
     names = [statistic_name(number) for number in range(len(results))]
     _, found, moved = batched_together(extrema.operands, results, names, varying, size)

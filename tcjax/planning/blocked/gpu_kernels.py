@@ -1,13 +1,13 @@
-"""Which nests run as kernels of their own on a GPU when nobody chose: those that read the same elements often.
+"""Which nests run as separate kernels on a GPU by default: those that read the same elements often.
 
 XLA:GPU fuses the body of a nest into its reduction: no array of the iteration space is stored, but every point loads
-what it reads. A tile of a kernel loads an element once for a whole row or column of points. Where each read depends on
-one dimension of the tile only, that is some thirty times less; where a read depends on both there is nothing to reuse,
-and XLA's fusion is as good. A matrix product inside of the body (attention's scores) XLA does not fuse at all: it
-stores it, and a kernel computes it tile by tile.
+what it reads. A tile of a kernel loads an element once for a whole row or column of points. If each read depends on
+only one dimension of the tile, that is about thirty times fewer loads; if a read depends on both there is nothing to
+reuse, and XLA's fusion is as good. XLA does not fuse a matrix product inside the body (attention's scores): it stores
+it, whereas a kernel computes it tile by tile.
 
-The figures behind this are sizes of buffers and counts of loads, which are known without a GPU. docs/gpu.md has them,
-and the times of one kernel: a third of XLA's fusion.
+The decision uses buffer sizes and load counts, which are known without a GPU. docs/gpu.md has the figures, and the
+times of one kernel: a third of XLA's fusion.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,16 @@ from ..data.preferences import Backend
 
 # A tile is 64 x 64 where the ranges allow: see `lowering.pallas_triton.Blocks`.
 _TILE: Final = 64
-# Loads that a tile must save, as a factor, and points below which a launch costs more than the loads.
+# The factor of loads that a tile must save, and the number of points below which launching costs more than loading.
 _SAVED: Final = 8.0
 _POINTS: Final = 1 << 22
-# A program of a group has some rows, and all of the loop: with fewer rows most of a device would wait.
+# A program of a group has some rows and the whole loop: with fewer rows most of a device would be idle.
 _ROWS: Final = 1 << 10
-# A matrix product inside of a body is stored by XLA. Below so many bytes it stays in the second cache of a device.
+# XLA stores a matrix product inside a body. Below this size it stays in the device's second-level cache.
 _STORED: Final = 16 << 20
 
-# JAX's lowering has no rule for something inside of these, in 0.10.2 as in 0.12 (tests/lowering/pallas asks it).
+# JAX's lowering lacks a rule for these functions or their parts, in 0.10.2 and in 0.12 (checked by
+# tests/lowering/pallas).
 _NOT_LOWERED = "cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx lgamma normcdf normcdfinv round sinpi tgamma"
 NOT_LOWERED: Final = frozenset(_NOT_LOWERED.split())
 
@@ -43,7 +44,7 @@ def on_cuda(group: Group, backend: Backend) -> tuple[bool, str]:
     if backend.name == "xla":
         return False, 'as `backend="xla"` asks'
     if not group.operands:
-        return False, "XLA computes what reads no array wherever that is read"
+        return False, "it reads no array: XLA computes it wherever it is used"
     refused = next((reason for nest in group.results for reason in refusals(nest.computed)), None)
     if refused is not None:
         return False, refused
@@ -57,7 +58,7 @@ def prefers_pallas(group: Group) -> tuple[bool, str]:
     rows = min(prod(nest.shape) for nest in group.results)
     if rows < _ROWS:
         return False, f"{rows:,} rows are too few: each result by itself shares its loop between programs"
-    # What is worth a kernel for one result is worth it for all that come with it.
+    # If a kernel pays off for one result, it pays off for all results with it.
     found = [_prefers(nest.computed) for nest in group.results]
     return next((one for one in found if one[0]), found[0])
 
@@ -74,7 +75,7 @@ def _prefers(nest: Nest) -> tuple[bool, str]:
         return True, f"XLA would store {stored >> 20} MiB of matrix products that the body reads"
     saved = max(_savings(nest), default=1.0)
     if saved < _SAVED:
-        return False, "its points read elements of their own: XLA's fusion loads them as often"
+        return False, "each point reads its own elements: XLA's fusion loads no more"
     return True, f"a tile loads each element once for many points: {saved:.0f} times fewer loads than XLA's fusion"
 
 
@@ -84,7 +85,7 @@ def _points(indices: tuple[IndexVar, ...], nest: Nest) -> int:
 
 
 def _stored(nest: Nest) -> Iterator[int]:
-    """The bytes of each inner sum of products that depends on an axis and on an index of the reduction."""
+    """The sizes in bytes of inner sums of products that depend on an axis and on an index of the reduction."""
     reduced = frozenset(nest.reduce.indices)
     for node in ir.walk(nest.reduce.body):
         if not isinstance(node, ir.Reduce) or node.reducer is not ir.Reducer.SUM:
@@ -99,7 +100,7 @@ def _stored(nest: Nest) -> Iterator[int]:
 
 
 def _savings(nest: Nest) -> Iterator[float]:
-    """How many times fewer loads a tile needs, for every two indices that it may span."""
+    """The factor of loads saved by a tile, for every two indices that it may span."""
     candidates = [
         (one, other)
         for number, one in enumerate(nest.axes)
@@ -115,7 +116,7 @@ def _savings(nest: Nest) -> Iterator[float]:
 def _loads(
     expr: ir.Expr, dims: tuple[IndexVar, IndexVar], tile: tuple[int, ...], nest: Nest, times: int = 1
 ) -> tuple[float, float]:
-    """The loads of a point: one after the other, and shared in a tile."""
+    """The loads per point: without a tile, and shared in a tile."""
     plain = tiled = 0.0
     if isinstance(expr, ir.Access):
         free = ir.free_indices(expr)
@@ -130,7 +131,7 @@ def _loads(
 
 
 def refusals(nest: Nest) -> Iterator[str]:
-    """Why Triton has no kernel for a nest."""
+    """Reasons why Triton has no kernel for a nest."""
     for operand in nest.operands:
         if ir.types.is_complex(operand.dtype):
             yield f"{operand.name} is complex: Triton has no complex numbers"
@@ -145,7 +146,7 @@ def refusals(nest: Nest) -> Iterator[str]:
             case ir.Reduce(reducer) if reducer.is_ranked:
                 yield f"{reducer.value} keeps more than one value: XLA sorts instead"
             case ir.Reduce(reducer) if not isinstance(reducer, ir.Reducer):
-                yield "a combination of one's own: XLA operations run it"
+                yield "a user's own reduction: XLA operations run it"
             case ir.Reduce(ranges=ranges) if ranges:
                 yield "a range that is no guard yet"
             case ir.Foreign(function):

@@ -1,4 +1,4 @@
-"""A bundle as blocks of its matrices: what one block computes, and which columns it is multiplied with."""
+"""A bundle in blocks of its matrices: the computation of a block, and the columns that it is multiplied with."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,27 +24,26 @@ from .loop_schedules import SAVED, dividing, is_contraction
 from .spaces import Part, Space
 from .terms import written_out
 
-# Elements of the matrices of a block, as measured on two cores: 64 rows of 8192 took 1.2 times as long as 128.
+# Elements of a block of the matrices, measured on two cores: 64 rows of 8192 took 1.2 times as long as 128.
 ELEMENTS: Final = 1 << 20
-# With fewer rows or columns, a matrix product reads more than it computes; then columns are tiled, for so many rows.
+# With fewer rows or columns, a matrix product is memory-bound; then columns are tiled for this many rows.
 FEWEST: Final = 16
 ROWS: Final = 256
-# Rows and columns of a block where a guard leaves some empty: small ones follow its edge, and each of them begins in
-# the time of so many points.
+# Rows and columns of a block if a guard leaves some blocks empty: small ones follow its edge, and each has a start-up
+# cost worth this many points.
 GUARDED: Final = (64, 128, 256, 512, 1024)
 BEGIN: Final = 1 << 14
-# As many rows as columns, where data say which of them count.
+# Square blocks, if the mask depends on data.
 SQUARE: Final = 128
-# Arrays of a block that exist at a time: a matrix, and one more on the way.
+# Arrays of a block that exist at the same time: a matrix, and an intermediate one.
 ARRAYS: Final = 2
-# The matrices as one expression while tensors are laid out for them, and where a tile of rows begins; no program has
-# such names.
+# Names for the matrices' expression during layout, and for the start of a tile of rows; no program uses them.
 ALL: Final = "matrices."
 FIRST: Final = IndexVar("c.")
 
 
 def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
-    """The blocks that a bundle runs in; None where they would be too thin, or the sums are no bundle."""
+    """The blocks of a bundle; None if they would be too thin, or the sums are not a bundle."""
     found = apart(bundle)
     if found is None:
         return None
@@ -69,9 +68,9 @@ def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
 
 
 def _guarded(bundle: KernelSums, found: Apart, others: int, room: int) -> Blocks | None:
-    """The blocks of which a guard leaves the fewest points; None where it leaves out little.
+    """The blocks that visit the fewest points under a guard; None if the guard leaves out little.
 
-    Where data say what it leaves, small ones, which follow any edge.
+    If the guard depends on data, small ones, which follow any edge.
     """
     extents = {index: hi - lo for index, (lo, hi) in bundle.ranges.items()}
     rows, columns = _sides(found, extents)
@@ -105,7 +104,7 @@ def describe_kernel_sums(bundle: KernelSums, blocks: Blocks, *, first: bool) -> 
     axes = (*found.batch, *found.sides[0], *found.sides[1])
     count = prod(ranges[axis][1] - ranges[axis][0] for axis in axes)
     width = "".join(f" and {size} of `{axis}`" for axis, size in blocks.tile)
-    skipped = ", none that the guard leaves empty" if found.conditions else ""
+    skipped = ", skipping those that the guard leaves empty" if found.conditions else ""
     return (
         f"{count} points, never stored, computed once for {len(bundle.sums)} sums and multiplied with their columns: "
         f"blocks of {blocks.width} values of `{blocks.loop}`{width}{skipped}"
@@ -113,7 +112,7 @@ def describe_kernel_sums(bundle: KernelSums, blocks: Blocks, *, first: bool) -> 
 
 
 def _sides(found: Apart, extents: Mapping[IndexVar, int]) -> tuple[Axes, Axes]:
-    """The side that has the rows - the larger one, or that of data which say what counts - and the other."""
+    """The side with the rows - the larger one, or that of data that decides the mask - and the other side."""
     first, second = found.sides
     known = frozenset[IndexVar]().union(
         *(atom.index_variables() for c in found.conditions for atom, _ in c.terms if isinstance(atom, ir.Data))
@@ -158,7 +157,7 @@ class _Planner:
         return replace(self.loop(products, self.space((tile,))), rest=rest)
 
     def space(self, tiles: tuple[Tile, ...] = (), behind: Mapping[IndexVar, int] | None = None) -> Space:
-        """The columns in blocks, for a tile of rows or for those that no tile has."""
+        """The columns in blocks, for a tile of rows or for the rest."""
         ranges, extents = self.bundle.ranges, self.extents
         _, (*_, loop) = self.sides
         width = dict(self.blocks.tile).get(loop, extents[loop])
@@ -216,7 +215,7 @@ class _Planner:
         )
 
     def columns(self, summed: tuple[bool, ...], *, over_rows: bool) -> list[list[ir.Expr | None]]:
-        """The columns that each matrix is multiplied with, each of them once."""
+        """The distinct columns that each matrix is multiplied with."""
         found: list[list[ir.Expr | None]] = [[] for _ in self.apart.matrices]
         for terms, own in zip(self.apart.terms, summed, strict=True):
             for term in terms if own == over_rows else ():
@@ -241,7 +240,7 @@ class _Planner:
         return Block(part.width, tuple(map(planned, body.arguments)))
 
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
-        """The matrices as if they were summed, over tensors that lie along the vectors."""
+        """The matrices as operands of a sum, with tensors laid out along the vectors."""
         rows, columns = self.sides
         matrices = self.apart.matrices
         body = ir.Call(ALL, matrices, matrices[0].dtype)
@@ -259,17 +258,17 @@ class _Planner:
         return scope_of(operands, order, box, (FIRST, BLOCK, BEGINNING))
 
     def visited(self) -> int:
-        """How many blocks the conditions leave."""
+        """The number of blocks left by the conditions."""
         [(_, width)] = self.blocks.tile
         left = self.bundle.ranges[self.sides[1][-1]][0]
         return sum(max(0, -(-(behind - left) // width) - (first - left) // width) for first, behind in self.spans())
 
     def widest(self) -> int:
-        """The most columns that the conditions leave for a tile of rows."""
+        """The maximum number of columns left by the conditions for a tile of rows."""
         return max(1, *(behind - first for first, behind in self.spans()))
 
     def spans(self) -> list[tuple[int, int]]:
-        """The columns that the conditions leave for each tile of rows."""
+        """The columns left by the conditions for each tile of rows."""
         loop, tiled = (side[-1] for side in self.sides)
         lo, hi = self.bundle.ranges[loop]
         found = ends(self.apart.conditions, tiled, [loop], self.bundle.ranges | {loop: (0, self.blocks.width)})
@@ -278,7 +277,7 @@ class _Planner:
         return [between(each, self.bundle.ranges[tiled]) for each in limits]
 
     def ends(self, space: Space) -> tuple[End, ...]:
-        """What the conditions say of the columns of a block whose rows begin with `FIRST`."""
+        """The bounds given by the conditions for the columns of a block whose rows begin at `FIRST`."""
         rows, columns = self.sides
         laid, _ = self.laid_out()
         scope = self.scope(space.box, laid.operands)

@@ -1,4 +1,4 @@
-"""Sums over the same points that need the same functions of them: matrices that are never stored, times columns.
+"""Sums over the same points that share expensive functions: matrices that are never stored, times columns.
 
 ``g(i,d) = sum_j K(i,j)*b(j)*(x(i,d) - y(j,d))`` is ``x(i,d) * (K b)(i) - (K (b*y))(i,d)``, and ``h(j) = sum_i
 K(i,j)*w(i)`` multiplies the same matrix from the other side: a block of `K` serves both.
@@ -23,7 +23,7 @@ Axes = tuple[IndexVar, ...]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """``mask ? factor * sum(matrix * column) : 0``, negative or not; without a factor or a column it is 1."""
+    """``mask ? factor * sum(matrix * column) : 0``, possibly negated; a missing factor or column is 1."""
 
     matrix: int
     factor: ir.Expr | None
@@ -34,11 +34,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The sums of a bundle as `terms`, which have the `matrices` in common.
+    """The sums of a bundle as `terms`, which share the `matrices`.
 
     A matrix is of all or some of the indices of `batch` and of the two `sides`; a sum is over the whole of one side.
-    Where one of the `conditions` is below zero, all matrices are zero. With `careful`, a mask of single points
-    makes zeros of a matrix, which must not meet what is infinite, and in the sums does not.
+    Where one of the `conditions` is negative, all matrices are zero. With `careful`, a pointwise mask sets elements of
+    a matrix to zero, and these must not multiply infinities, as they do not in the sums.
     """
 
     batch: Axes
@@ -51,7 +51,7 @@ class Apart:
 
 @functools.lru_cache(maxsize=1024)
 def apart(bundle: KernelSums) -> Apart | None:
-    """The sums as matrices times columns; None where they are something else, or share nothing that costs much."""
+    """The sums as matrices times columns; None if they are not, or share nothing expensive."""
     inside = frozenset[IndexVar]().union(*(ir.free_indices(call) for nest in bundle.sums for call in calls(nest)))
     summed = [frozenset(nest.reduce.indices) & inside for nest in bundle.sums]
     reduced = list(dict.fromkeys(summed))
@@ -69,7 +69,7 @@ def apart(bundle: KernelSums) -> Apart | None:
         if any(term is None for term in split):
             return None
         terms.append(tuple(term for term in split if term is not None))
-    # What several matrices need is computed once for a block.
+    # Subexpressions needed by several matrices are computed once per block.
     dear = {call for matrix in matrices for call in _dear(matrix) if depends(call, first | second)}
     if len(dear) >= sum(len(calls(nest)) for nest in bundle.sums):
         return None
@@ -89,14 +89,14 @@ def apart(bundle: KernelSums) -> Apart | None:
 
 
 def _other_side(bundle: KernelSums, inside: frozenset[IndexVar], own: frozenset[IndexVar]) -> frozenset[IndexVar]:
-    """The other side of what all sums reduce: without the axes that all reads of this side have too, as a batch has."""
+    """The other side for all sums' reduction indices, without batch axes, which all reads of this side have too."""
     reads = {read for nest in bundle.sums for read in ir.accesses(nest.reduce.body) if depends(read, own)}
     batch = frozenset[IndexVar].intersection(*map(ir.free_indices, reads)) if reads else frozenset[IndexVar]()
     return inside - own - batch or inside - own
 
 
 def calls(nest: Nest) -> frozenset[ir.Expr]:
-    """Functions and inner reductions, which cost more than a few operations, that change with what is summed."""
+    """Functions and inner reductions that depend on the summation indices, which cost more than a few operations."""
     own = frozenset(nest.reduce.indices)
     parts = (nest.reduce.body, *ir.conjuncts(nest.reduce.guard))
     return frozenset(call for part in parts for call in _dear(part) if depends(call, own))
@@ -108,7 +108,7 @@ def _dear(expr: ir.Expr) -> list[ir.Expr]:
 
 
 def _products(nest: Nest, own: frozenset[IndexVar]) -> list[Product] | None:
-    """The products that are summed over the indices of `own`; sums over others are part of a factor."""
+    """The products that are summed over the indices of `own`; sums over other indices become part of a factor."""
     reduce = nest.reduce
     if reduce.reducer is not ir.Reducer.SUM or not ir.types.is_float(reduce.accumulate):
         return None
@@ -123,9 +123,9 @@ def _products(nest: Nest, own: frozenset[IndexVar]) -> list[Product] | None:
 
 
 def with_inner_sums(nest: Nest) -> Nest:
-    """``sum[i, e](a(i,e) * f(i) * b(i,e))`` as ``sum[i](f(i) * sum[e](a(i,e) * b(i,e)))``: `f` is dear.
+    """``sum[i, e](a(i,e) * f(i) * b(i,e))`` as ``sum[i](f(i) * sum[e](a(i,e) * b(i,e)))``, if `f` is expensive.
 
-    A kernel that runs point by point would compute `f` for every `e`.
+    A pointwise kernel would compute `f` for every `e`.
     """
     reduce = nest.reduce
     inside = frozenset[IndexVar]().union(*map(ir.free_indices, calls(nest)))
@@ -158,7 +158,7 @@ def _inner(product: Product, others: tuple[IndexVar, ...], reduce: ir.Reduce) ->
 def _term(
     product: Product, own: frozenset[IndexVar], other: frozenset[IndexVar], matrices: dict[ir.Expr, int]
 ) -> Term | None:
-    """The product with its factors told apart; a matrix that is new gets a number."""
+    """The product with its factors classified; a new matrix gets a number."""
     inner, column, outer = _told_apart(product.factors, own, other)
     masks = ir.conjuncts(product.mask)
     if not inner:
@@ -166,7 +166,7 @@ def _term(
     matrix = ir.multiply(sorted(inner, key=ir.show_expr))
     _, beside, outside = _told_apart(masks, own, other)
     matrix = masked(product.mask, matrix, 0)
-    # Where nothing counts, neither does an infinite factor.
+    # At masked points an infinite factor has no effect either.
     columns = masked(ir.conjunction(beside), ir.multiply(column), 0) if column else None
     return Term(
         matrices.setdefault(matrix, len(matrices)),
@@ -180,7 +180,7 @@ def _term(
 def _told_apart(
     factors: Sequence[ir.Expr], own: frozenset[IndexVar], other: frozenset[IndexVar]
 ) -> tuple[list[ir.Expr], list[ir.Expr], list[ir.Expr]]:
-    """What changes with both sides, with what is summed alone, and with neither."""
+    """The factors that depend on both sides, on the summed side only, and on neither."""
     inner: list[ir.Expr] = []
     column: list[ir.Expr] = []
     outer: list[ir.Expr] = []
@@ -191,7 +191,7 @@ def _told_apart(
 
 
 def common_conditions(matrices: Iterable[ir.Expr], sides: tuple[Axes, Axes]) -> tuple[Affine, ...]:
-    """What is not negative wherever a matrix is not zero, of what ties the two sides."""
+    """Expressions that are not negative wherever a matrix is nonzero, for conditions that relate the two sides."""
     common: list[Affine] | None = None
     for matrix in matrices:
         mask = (
@@ -218,6 +218,6 @@ def _fits(bundle: KernelSums, found: Apart) -> bool:
 
 
 def batched_kernel_sums(bundle: KernelSums, varying: Sequence[bool], size: int) -> tuple[KernelSums, tuple[bool, ...]]:
-    """The bundle for every element of a new axis, and which results have it in front."""
+    """The bundle batched over a new axis, and which results have it first."""
     operands, sums, moved = batched_together(bundle.operands, bundle.sums, (), varying, size)
     return KernelSums(operands, sums), moved

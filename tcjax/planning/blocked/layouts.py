@@ -1,4 +1,4 @@
-"""How the tensors that a loop over blocks reads lie in memory while it runs."""
+"""The memory layout of the tensors read by a loop over blocks."""
 
 from dataclasses import replace
 from math import prod
@@ -11,16 +11,16 @@ from ..data.machine import CPU
 from ..data.nests import LoopSchedule, Nest, Operand
 from .loop_schedules import NEAR
 
-# Elements behind a row, so that the next one begins in another line of the cache.
+# Padding elements after a row, so that the next one begins in another cache line.
 _PADDING: Final = 16
-# An operand is padded, which copies it, where a nest reads each of its elements so often.
+# An operand is padded, which copies it, if a nest reads each of its elements this often.
 _REUSED: Final = 64
 
 
 def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, tuple[Layout, ...]]:
-    """The nest with the dimension that walks along `minor` last in every tensor, so that vectors are read whole.
+    """The nest with the dimension along `minor` last in every tensor, so that vectors are contiguous.
 
-    A tensor that is read along different indices in different places becomes one for each.
+    A tensor that is read along different indices in different places becomes several.
     """
     known = {operand.name: operand for operand in nest.operands}
     layouts: dict[tuple[str, int | None, int | None], Layout] = {}
@@ -32,7 +32,7 @@ def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, 
             others = sum(1 for tensor, *_ in layouts if tensor == name)
             last = len(access.indices) if key[2] is None else key[2]
             order = tuple(sorted(range(len(access.indices)), key=lambda place: (place == last, place)))
-            # No program has a name like this.
+            # No program uses such a name.
             layouts[key] = Layout(f"{name}.{others}" if others else name, name, order)
         return layouts[key]
 
@@ -46,7 +46,7 @@ def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, 
         return replace(expr, tensor=tensor, indices=tuple(expr.indices[place] for place in found.order))
 
     if ir.looks_up(nest.reduce):
-        # A subscript is a place of its own, where tensors keep their names.
+        # The subscript is part of the key; tensors keep their names.
         return nest, tuple(Layout(o.name, o.name, tuple(range(len(o.shape)))) for o in nest.operands)
     reduce = visit(nest.reduce)
     assert isinstance(reduce, ir.Reduce)
@@ -57,13 +57,13 @@ def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, 
 def spaced(
     nest: Nest, layouts: tuple[Layout, ...], form: LoopSchedule, minor: IndexVar
 ) -> tuple[Nest, tuple[Layout, ...]]:
-    """The nest that was laid out so, with a gap between the rows of an operand of which a trip reads many.
+    """The nest after layout, with a gap between the rows of an operand if a trip reads many of them.
 
-    Rows that begin a multiple of a large power of two apart share a few lines of the cache. Squared distances to 1024
-    points, with sixteen steps in a trip, took 3.4 ms of processor time, and 1.6 with gaps.
+    Rows at distances of a large power of two share a few cache lines. Squared distances to 1024 points, with sixteen
+    steps per trip, took 3.4 ms of processor time, and 1.6 with gaps.
     """
     if ir.looks_up(nest.reduce):
-        # A place that data choose is held within the tensor, which ends where its elements do.
+        # A data-dependent position is clamped to the tensor, which ends with its elements.
         return nest, layouts
     points = prod(hi - lo for lo, hi in nest.ranges.values())
     reads = {access.tensor.name: access for access in ir.accesses(nest.reduce)}
@@ -107,6 +107,6 @@ def _operand(operand: Operand, layout: Layout) -> Operand:
 
 
 def _place(access: ir.Access, index: IndexVar | None) -> int | None:
-    """The dimension that an index walks along, if it is one."""
+    """The dimension along which an index runs, if it is a single one."""
     places = [place for place, subscript in enumerate(access.indices) if index in subscript.variables]
     return places[0] if len(places) == 1 else None

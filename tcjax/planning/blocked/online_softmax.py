@@ -1,4 +1,4 @@
-"""A softmax as blocks of scores: what one block computes, for which tile of the result, and which blocks count."""
+"""Online softmax in blocks of scores: the computation of a block, the tiles of the result, and the blocks to visit."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -54,19 +54,19 @@ class _Planner:
 
     @property
     def others(self) -> Axes:
-        """The loops that run inside of a block, whole."""
+        """The loops that run completely inside a block."""
         return tuple(index for index in self.softmax.sums[0].reduce.indices if index != self.blocks.loop)
 
     @property
     def axes(self) -> Axes:
-        """How scores lie: XLA reduces along a vector at a time, but a matrix product comes out along its rows."""
+        """The layout of the scores: XLA reduces vector by vector, but a matrix product is row-major."""
         if is_product(self.softmax):
             return (*self.rows, *self.others, ROW)
         return (*self.others, ROW, *self.rows)
 
     @property
     def rows(self) -> Axes:
-        """The largest axis last: that one is vectorised."""
+        """The axes with the largest last: it is vectorised."""
         extents = self.space.extents
         return tuple(sorted(self.softmax.rows, key=extents.__getitem__))
 
@@ -86,11 +86,11 @@ class _Planner:
         def summed(nest: Nest) -> Node:
             _, weight = parts(nest)
             accumulate, indices = nest.reduce.accumulate, (ROW, *self.others)
-            # Exponentials of points that do not count are zero, and must not meet an infinite weight.
+            # Exponentials of masked points are zero, and must not multiply an infinite weight.
             guard = None if weight is None or softmax.guard is None else moved(softmax.guard)
             body = read if weight is None else ir.Binary("*", read, moved(weight), read.dtype)
             if weight is not None and ir.free_indices(weight) & frozenset(softmax.rows) and is_divided(nest):
-                # Taken apart, a difference would lose the digits that it keeps.
+                # Split, a difference would lose the digits that it keeps.
                 return scope.cast(plan_value(masked(guard, body, 0), scope), accumulate)
             return plan_value(ir.Reduce(Reducer.SUM, indices, (), guard, body, None, accumulate, accumulate), scope)
 
@@ -99,7 +99,7 @@ class _Planner:
         return Block(part.width, (scores,), tuple(map(summed, softmax.sums)))
 
     def ends(self) -> tuple[End, ...]:
-        """Where the guard may hold in a tile."""
+        """The range in which the guard may hold in a tile."""
         laid, _ = self.laid_out()
         scope = self.scope(self.space.box, laid.operands)
 
@@ -110,7 +110,7 @@ class _Planner:
         return ends(found, self.blocks.loop, self.space.axes, self.space.box, planned)
 
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
-        """The scores as if they were summed, over tensors that lie along the vectors."""
+        """The scores as the operand of a sum, with tensors laid out along the vectors."""
         statistic = self.softmax.statistics[0]
         reduce = replace(self.softmax.sums[0].reduce, body=self.softmax.scores)
         read = {access.tensor.name for access in ir.accesses(reduce)}
@@ -122,6 +122,6 @@ class _Planner:
         softmax, axes = self.softmax, self.axes
         columns = [axis for nest in softmax.sums for axis in nest.axes]
         own = [axis for axis in columns if axis not in softmax.rows]
-        # What is vectorised lies last.
+        # The vectorised axis is last.
         order = (*axes, *columns) if is_product(softmax) else (*self.others, ROW, *own, *axes)
         return scope_of(operands, order, box, (BLOCK, BEGIN, *(tile.start for tile in self.space.tiles)))

@@ -1,4 +1,4 @@
-"""Sums of products that matrix products compute block by block, and the room that a block needs."""
+"""Sums of products that can be computed as matrix products, block by block, and the memory for a block."""
 
 from dataclasses import dataclass
 from math import prod
@@ -11,14 +11,16 @@ from ..data.nests import Nest
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """The `axes` of the largest factor of a block, beside the index of the loop."""
+    """The `axes` of the largest factor of a block, besides the index of the loop."""
 
     axes: frozenset[IndexVar]
     points: int
 
 
 def as_matrices(nest: Nest, loop: IndexVar) -> Matrices | None:
-    """The largest factor of a sum of products, if two factors of one have an axis each that the other has not."""
+    """The largest factor of a sum of products, if one of the products has two factors that each have an axis of their
+    own.
+    """
     reduce, ranges = nest.reduce, nest.ranges
     if reduce.reducer is not ir.Reducer.SUM or not ir.types.is_float(reduce.accumulate):
         return None
@@ -33,7 +35,7 @@ def as_matrices(nest: Nest, loop: IndexVar) -> Matrices | None:
         mask = guarded if term.mask is None else guarded | ir.free_indices(term.mask)
         walked = [space for space in found if loop in space]
         if any((a & own) - b and (b & own) - a for a in walked for b in walked):
-            # Where the mask is false a factor that has its indices is zero.
+            # Where the mask is false, a factor with its indices is zero.
             if mask and not any(mask <= space for space in found):
                 return None
             mixed = True
@@ -46,7 +48,7 @@ def as_matrices(nest: Nest, loop: IndexVar) -> Matrices | None:
     def points(space: frozenset[IndexVar]) -> int:
         return prod(ranges[index][1] - ranges[index][0] for index in space if index != loop)
 
-    # Equal sizes go by name: plans are the same in every run.
+    # Ties are broken by name, so that plans are reproducible.
     largest = max(sorted(spaces, key=lambda space: sorted(map(str, space))), key=points)
     return Matrices(largest & own, points(largest))
 

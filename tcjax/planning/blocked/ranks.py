@@ -1,4 +1,4 @@
-"""Order statistics of large nests: how many values are asked for, and the blocks that they are sieved by."""
+"""Order statistics of large nests: the number of values needed, and the blocks by which they are sieved."""
 
 from math import isqrt, prod
 from typing import Final
@@ -7,18 +7,18 @@ from ... import ir
 from ...symbolic import Facts, IndexVar
 from ..data.nests import Nest
 
-# Less than this part of the points is looked at again, or a sieve is not worth it.
+# A sieve pays off only if the second pass visits less than this share of the points.
 LEAST_GAIN: Final = 4
-# Bytes of the first values, and of what is left with all that is gathered for it, at a time.
+# The maximum memory of the first values, and of the remaining values and everything gathered for them.
 ROOM: Final = 11 << 20
-# With more reads for a point, every rank visits all points.
+# With more reads per point, every rank visits all points.
 MOST_READS: Final = 256
-# A tile has at least so many values: loops over fewer are not spread over the cores.
+# The minimum number of values in a tile: loops over fewer do not use all cores.
 LEAST_TILE: Final = 256
 
 
 def ranks(nest: Nest) -> int:
-    """How many values an order statistic may be asked for."""
+    """The maximum number of values needed for an order statistic."""
     assert nest.reduce.rank is not None
     ends = Facts.over(nest.ranges).values(ir.affine_of(nest.reduce.rank))
     assert ends is not None
@@ -26,7 +26,7 @@ def ranks(nest: Nest) -> int:
 
 
 def sieve_size(nest: Nest) -> int:
-    """The points of a block, or 0 where a sieve does not help."""
+    """The points of a block, or 0 if a sieve does not help."""
     reduce = nest.reduce
     if not reduce.reducer.is_ranked or len(reduce.indices) != 1:
         return 0
@@ -36,7 +36,7 @@ def sieve_size(nest: Nest) -> int:
     extent, wanted = _extent(nest, loop), ranks(nest)
     if wanted < 2 or not 0 < reads(reduce.body, loop, nest) <= MOST_READS:
         return 0
-    # About as many blocks as there are values left.
+    # About as many blocks as remaining values.
     size = 1 << max(0, isqrt(extent // wanted).bit_length() - 1)
     if size < 2 or wanted * size * LEAST_GAIN > extent:
         return 0
@@ -44,7 +44,7 @@ def sieve_size(nest: Nest) -> int:
 
 
 def sieve_tile(nest: Nest, size: int) -> int | None:
-    """How much of the longest axis is sieved at a time (0: all of it); None where too much would be stored."""
+    """The tile of the longest axis that is sieved at a time (0: all of it); None if too much would be stored."""
     free = sieve_axes(nest)
     [loop] = nest.reduce.indices
     blocks = -(-_extent(nest, loop) // size)
@@ -64,14 +64,14 @@ def sieve_axes(nest: Nest) -> tuple[IndexVar, ...]:
 
 
 def reads(expr: ir.Expr, loop: IndexVar, nest: Nest) -> int:
-    """How many reads that move with the loop a point has."""
+    """The number of reads per point that move with the loop."""
     times = prod(_extent(nest, index) for index in expr.indices) if isinstance(expr, ir.Reduce) else 1
     own = isinstance(expr, ir.Access) and loop in ir.free_indices(expr)
     return times * (own + sum(reads(part, loop, nest) for part in ir.children(expr)))
 
 
 def _can_cut(nest: Nest, axis: IndexVar) -> bool:
-    """Whether tensors can be cut to a part of an axis: it is a subscript of its own, in the same places everywhere."""
+    """Whether tensors can be sliced along an axis: it is a bare subscript, always at the same positions."""
     places: dict[str, tuple[bool, ...]] = {}
     for node in ir.walk(nest.reduce):
         if isinstance(node, ir.Index) and node.variable == axis:

@@ -1,4 +1,4 @@
-"""Sums that are weighted by the exponentials of scores, and the scores' largest value: one pass over a loop."""
+"""Sums weighted by the exponentials of scores, and the scores' maximum: one pass over a loop."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def weighted(
 
 
 def statistic_of(nest: Nest) -> tuple[int, str]:
-    """The number of the statistic that a sum is relative to, and the type that it was stored in between."""
+    """The number of the statistic that a sum is relative to, and the type in which it was stored."""
     exponential, _ = parts(nest)
     match exponential:
         case ir.Call(_, (ir.Binary("-", _, shift),)):
@@ -37,7 +37,7 @@ def statistic_of(nest: Nest) -> tuple[int, str]:
 
 
 def batched_softmax(softmax: Softmax, varying: Sequence[bool], size: int) -> tuple[Softmax, tuple[bool, ...]]:
-    """The softmax for every element of a new axis, and which results have it in front."""
+    """The softmax batched over a new axis, and which results have it first."""
     count = len(softmax.statistics)
     names = [statistic_name(number) for number in range(count)]
     operands, results, moved = batched_together(softmax.operands, softmax.results, names, varying, size)

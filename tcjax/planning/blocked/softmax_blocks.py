@@ -1,4 +1,4 @@
-"""How a softmax is cut into blocks of scores, and why."""
+"""Chooses the blocks of scores of a softmax, with a reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
@@ -15,24 +15,24 @@ from .domains import ends, non_negatives
 from .loop_schedules import dividing, is_contraction, stored_points
 from .spaces import Space, tiled
 
-# Elements of a block of scores and values of the loop in it, as measured on two cores: of matrix products,
+# Elements of a block of scores and values of the loop in it, measured on two cores: for matrix products,
 PRODUCT: Final = (1 << 19, 4096)
-# of what XLA computes in one loop,
+# for scores that XLA computes in one loop,
 ELEMENTWISE: Final = (1 << 18, 256)
-# and of those that a guard may skip: small ones follow its edge.
+# and for scores that a guard may skip: small blocks follow its edge.
 GUARDED: Final = (1 << 17, 512)
-# As many rows as values, where data say which scores count.
+# Square blocks, if the mask depends on data.
 SQUARE: Final = 128
-# Rows of a block that has all scores that count for them, where a guard leaves few for each; a block begins in the time
-# of so many points.
+# Rows of a block that contains all active scores of these rows, if a guard leaves few for each; a block has a start-up
+# cost worth this many points.
 FOLLOWING: Final = (64, 128, 256, 512)
 BEGIN: Final = 1 << 14
-# Arrays of a block that exist at a time: scores, exponentials, and one more on the way.
+# Arrays of a block that exist at the same time: scores, exponentials, and an intermediate one.
 ARRAYS: Final = 4
 
 
 def choose(softmax: Softmax, memory: int | None) -> Blocks:
-    """The blocks that a softmax runs in, within `memory` bytes as far as blocks decide it."""
+    """The blocks of a softmax, within `memory` bytes as far as blocks decide it."""
     chooser = _Chooser(softmax, memory)
     blocks = chooser.evenly()
     if chooser.of_data:
@@ -43,7 +43,7 @@ def choose(softmax: Softmax, memory: int | None) -> Blocks:
 
 
 class _Chooser:
-    """Ways to cut a softmax into blocks."""
+    """Ways to split a softmax into blocks."""
 
     def __init__(self, softmax: Softmax, memory: int | None) -> None:
         self.softmax = softmax
@@ -60,29 +60,30 @@ class _Chooser:
         if memory is not None:
             room = min(room, memory // (ARRAYS * ir.types.width(softmax.scores.dtype)))
         self.room = room
-        # What the loop and each row have beside scores: weights, and running sums.
+        # The data per loop value and per row besides scores: weights, and running sums.
         columns = max(prod(self.extents[a] for a in nest.axes if a not in softmax.rows) for nest in softmax.sums)
         self.most = max(1, PRODUCT[0] // max(1, columns))
 
     def evenly(self) -> Blocks:
-        """Blocks of about as many values as is best where all scores count."""
+        """Blocks with the best number of values if no scores are masked."""
         rows = max(1, prod(self.extents[axis] for axis in self.softmax.rows))
         width = max(self.shape[1], self.room // rows)
         width = dividing(max(1, min(width, self.room, self.most) // self.others), self.extents[self.loop])
         return Blocks(self.loop, width, self.tile(width))
 
     def square(self) -> Blocks:
-        """As many rows as values of the loop, of all axes but those that data tie to the loop as many as there is room.
+        """Square blocks: as many rows as loop values, with as much of the axes that data does not tie to the loop as
+        fits.
 
-        Nobody knows which of them count: small ones follow any edge.
+        The mask is only known at run time: small blocks follow any edge.
         """
         width = dividing(max(1, min(SQUARE, self.room, self.most) // self.others), self.extents[self.loop])
         return Blocks(self.loop, width, self.tile(width, SQUARE))
 
     def following(self) -> Iterator[Blocks]:
-        """One block for each tile, as wide as the guard leaves values of the loop for any of them."""
+        """One block per tile, as wide as the largest range of loop values that the guard leaves for any tile."""
         for size in FOLLOWING:
-            # With a single one, all values that a tile needs are in one block.
+            # With a single block, all values that a tile needs are in it.
             tile = {axis: min(size, self.extents[axis]) for axis in self.tied}
             ends = self.spans(Blocks(self.loop, 1, tuple(tile.items())))
             width = max((behind - first for first, behind, _ in ends), default=0)
@@ -95,7 +96,7 @@ class _Chooser:
         return tuple(axis for axis in self.softmax.rows if any(axis in each.variables for each in self.conditions))
 
     def tile(self, width: int, most: int | None = None) -> tuple[tuple[IndexVar, int], ...]:
-        """As many rows as there is room for, but `most` of the axes that the guard ties to the loop."""
+        """As many rows as fit, but at most `most` along the axes that the guard ties to the loop."""
         left = max(1, min(self.room // max(1, width * self.others), self.most))
         found: list[tuple[IndexVar, int]] = []
         first = self.tied if most is not None else ()
@@ -107,7 +108,7 @@ class _Chooser:
         return tuple(found)
 
     def cost(self, blocks: Blocks) -> int:
-        """Points of the blocks that the guard leaves, and for each block as many as it takes to begin."""
+        """The points of the blocks that the guard leaves, plus the start-up cost of each block in points."""
         points = rows_of(self.softmax, blocks) * blocks.width * self.others
         count = 0
         for first, behind, times in self.spans(blocks):
@@ -117,7 +118,7 @@ class _Chooser:
         return count * (points + BEGIN)
 
     def spans(self, blocks: Blocks) -> Iterator[tuple[int, int, int]]:
-        """For the tiles what the guard leaves of the loop, and for how many of them it leaves so much."""
+        """The range of the loop that the guard leaves for each kind of tile, and the number of such tiles."""
         tiles = tiled(self.softmax.rows, dict(blocks.tile), self.ranges)
         box = Space(self.ranges, self.loop, 1, tiles).box
         found = ends(self.conditions, self.loop, [tile.axis for tile in tiles], box)
@@ -135,13 +136,13 @@ class _Chooser:
 
 
 def is_product(softmax: Softmax) -> bool:
-    """Whether the scores are matrix products, more or less."""
+    """Whether the scores are essentially matrix products."""
     ranges = softmax.ranges
     return any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(softmax.scores))
 
 
 def _spread(softmax: Softmax, nest: Nest, extents: Mapping[IndexVar, int]) -> int:
-    """How many products there are for a score: those of a weight that changes with the rows are computed one by one."""
+    """The number of products per score: those of a weight that depends on the rows are computed one by one."""
     _, weight = parts(nest)
     free = frozenset[IndexVar]() if weight is None else ir.free_indices(weight)
     if not softmax.rows or not frozenset(softmax.rows) <= free:
@@ -150,7 +151,7 @@ def _spread(softmax: Softmax, nest: Nest, extents: Mapping[IndexVar, int]) -> in
 
 
 def is_divided(nest: Nest) -> bool:
-    """Whether a sum of products could be taken apart into several."""
+    """Whether a sum of products could be split into several."""
     found = [part for product in summands(nest.reduce.body) for part in distributed(product, frozenset())]
     return len(found) > 1
 
@@ -166,13 +167,13 @@ def describe(softmax: Softmax, blocks: Blocks, *, first: bool) -> str:
     reducers = [nest.reduce.reducer for nest in softmax.statistics if nest.reduce.reducer.is_upper_bound]
     statistics = ", ".join("the largest" if reducer.is_extremum else reducer.value for reducer in reducers)
     rows = rows_of(softmax, blocks)
-    skipped = ", none that the guard leaves empty" if conditions_of(softmax) else ""
+    skipped = ", skipping those that the guard leaves empty" if conditions_of(softmax) else ""
     size = f"{rows} x {blocks.width}"
     return f"{count} scores, never stored, computed once for {statistics} and {sums}: blocks of {size}{skipped}"
 
 
 def rows_of(softmax: Softmax, blocks: Blocks) -> int:
-    """How many rows of scores a block has."""
+    """The number of rows of scores in a block."""
     ranges, sizes = softmax.ranges, dict(blocks.tile)
     return prod(sizes.get(axis, ranges[axis][1] - ranges[axis][0]) for axis in softmax.rows)
 
@@ -183,7 +184,9 @@ def conditions_of(softmax: Softmax) -> list[Affine]:
 
 
 def conditions(guard: ir.Expr | None, scores: ir.Expr, loops: Iterable[IndexVar]) -> list[Affine]:
-    """What is not negative where a guard holds, and scores are not minus infinity: that which changes with a loop."""
+    """Expressions that are not negative where a guard holds and scores are not minus infinity, if they depend on a
+    loop.
+    """
     guards = [guard]
     match scores:
         case ir.Select(condition, _, ir.Const(value)) if value == -float("inf"):

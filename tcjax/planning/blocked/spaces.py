@@ -1,4 +1,4 @@
-"""A space in tiles of some of its axes and blocks of one index: which values a block has."""
+"""An iteration space with tiles along some axes and blocks along one index: the values in each block."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from .terms import written_out
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`count` blocks of `width` values: which `values` indices have in one, and the `box` of what these are made of."""
+    """`count` blocks of `width` values: the `values` of indices in one block, and the `box` of their variables."""
 
     width: int
     count: int
@@ -25,16 +25,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The `ranges` of all indices, in `tiles`, of which `loop` is walked along by `width` values at a time.
+    """The `ranges` of all indices, divided into `tiles`; `loop` is traversed `width` values at a time.
 
-    One that `follows` has one block for each tile, which begins anywhere.
+    A space that `follows` has one block for each tile, which may begin anywhere.
     """
 
     ranges: Box
     loop: IndexVar
     width: int
     tiles: tuple[Tile, ...] = ()
-    # An axis of which only the values from the given one on count, without tiles.
+    # An axis restricted to values from the given one on, without tiles.
     behind: Mapping[IndexVar, int] = field(default_factory=dict[IndexVar, int])
     follows: bool = False
 
@@ -44,18 +44,18 @@ class Space:
 
     @property
     def count(self) -> int:
-        """How many whole blocks there are."""
+        """The number of whole blocks."""
         lo, hi = self.ranges[self.loop]
         return 1 if self.follows else (hi - lo) // self.width
 
     @property
     def latest(self) -> int | None:
-        """The last value with which a block begins that follows its tile."""
+        """The last value at which a block that follows its tile can begin."""
         return self.ranges[self.loop][1] - self.width if self.follows else None
 
     @property
     def box(self) -> dict[IndexVar, tuple[int, int]]:
-        """The ranges within a tile, and those of its starts."""
+        """The ranges within a tile, and those of its start."""
         found = {**self.ranges}
         for tile in self.tiles:
             found |= tile.box
@@ -85,13 +85,13 @@ class Space:
 
     @property
     def tail(self) -> Part | None:
-        """What is left behind them."""
+        """The rest after the whole blocks."""
         lo, hi = self.ranges[self.loop]
         last = 0 if self.follows else (hi - lo) % self.width
         return self._part(Affine.of(ROW) + (hi - last), last, 1, {}) if last else None
 
     def in_tile(self, expr: ir.Expr) -> ir.Expr:
-        """The expression, which does not change with the loop, with axes that count from where a tile begins."""
+        """The expression, which does not depend on the loop, with axes relative to the start of a tile."""
         return transforms.substitute_expr(expr, self._starts)
 
     @property
@@ -104,10 +104,10 @@ class Space:
 
 
 def tiled(axes: Iterable[IndexVar], sizes: Mapping[IndexVar, int], ranges: Box) -> tuple[Tile, ...]:
-    """Tiles of those axes that have a size, which is less than their extent."""
+    """Tiles for the axes with a given size that is less than their extent."""
     found = [(axis, sizes[axis], ranges[axis]) for axis in axes if axis in sizes]
     found = [(axis, size, lo, hi - lo) for axis, size, (lo, hi) in found if size < hi - lo]
-    # No program names an index so.
+    # No program uses such an index name.
     return tuple(
         Tile(axis, IndexVar(f"o.{number}"), lo, size, extent) for number, (axis, size, lo, extent) in enumerate(found)
     )

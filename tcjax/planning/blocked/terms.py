@@ -1,4 +1,4 @@
-"""Short reductions written out term by term, so that they are part of the loop around them."""
+"""Unrolls short reductions, so that they become part of the loop around them."""
 
 import functools
 import itertools
@@ -10,7 +10,7 @@ from .loop_schedules import is_short
 
 
 def written_out(expr: ir.Expr, ranges: Box) -> ir.Expr:
-    """The expression with every short reduction in it as its terms, joined by their operator."""
+    """The expression with every short reduction in it replaced by its terms, joined by its operator."""
     expr = ir.rebuild(expr, lambda part: written_out(part, ranges))
     if not isinstance(expr, ir.Reduce) or not is_short(expr, ranges):
         return expr

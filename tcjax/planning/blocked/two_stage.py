@@ -1,7 +1,7 @@
-"""Order statistics in two steps: the first value of every block, then all values of the blocks that come first.
+"""Order statistics in two stages: the first value of every block, then all values of the blocks that come first.
 
-The r values that come first lie in the r blocks whose own first values come first: any other block has r values before
-its own. So a nest is visited once, and then a small part of it, instead of once for every rank.
+The first r values are in the r blocks whose own first values come first: any other block has r values before its own.
+So a nest is visited once, and then a small part of it, instead of once for every rank.
 """
 
 from dataclasses import replace
@@ -25,13 +25,13 @@ Ranges = Box
 
 
 def form_of(sieve: TwoStage) -> LoopSchedule:
-    """How the first values are found: without a loop, as long as that is not too much at once."""
+    """The schedule for finding the first values: without a loop, if that does not need too much memory."""
     usual = replace(choose(sieve.firsts), sieve=0)
     return replace(usual, rows=1, unroll=sieve.size) if usual.unroll * 2 >= sieve.size else usual
 
 
 def plan_two_stage(nest: Nest, size: int) -> TwoStage:
-    """The steps of an order statistic whose values are in few of its blocks."""
+    """The steps of an order statistic whose values lie in few of its blocks."""
     free, wanted, tile = sieve_axes(nest), ranks(nest), sieve_tile(nest, size)
     assert tile is not None
     axis, parts = None, ()
@@ -83,7 +83,7 @@ def plan_two_stage(nest: Nest, size: int) -> TwoStage:
     )
     block, chosen = tensor(BLOCKS, "int32", RANK, wanted)
     at = Affine.of(ir.Data(block)).scale(size) + Affine.of(PLACE) + lo
-    # A few reads become gathers of elements; many of them gather whole rows, which a reduction then sums.
+    # A few reads become gathers of elements; with many, whole rows are gathered and then summed.
     terms = written_out(body, ranges) if reads(body, loop, nest) <= MOST_GATHERS else body
     span = {**inner, **box, RANK: (0, wanted), PLACE: (0, size)}
     scope = scope_of((*nest.operands, chosen), (RANK, PLACE, *free), span)
@@ -107,7 +107,7 @@ def _boxed(box: Ranges) -> tuple[tuple[IndexVar, int, int], ...]:
 
 
 def _cut(nest: Nest, axis: IndexVar, extent: int) -> tuple[Nest, tuple[Part, ...]]:
-    """The nest for the first values of an axis, from tensors that have no others."""
+    """The nest for the first `extent` values of an axis, from tensors sliced to these."""
     lo, _ = nest.ranges[axis]
     operands = {o.name: o for o in nest.operands}
     parts: dict[str, Part] = {}

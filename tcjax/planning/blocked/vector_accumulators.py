@@ -1,4 +1,4 @@
-"""A nest as a loop with vector accumulators: what one block computes, and how many there are."""
+"""A nest as a loop with vector accumulators: the computation of a block, and the number of blocks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,11 +24,11 @@ from .ranks import ranks as ranks_of
 from .spaces import Part, Space, tiled
 from .terms import written_out
 
-# So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more. Eight trips
-# for 1024^2 distances took 1.07 ms of processor time, and as a loop 1.19.
+# Up to this many trips are unrolled: a loop starts with an empty state, which it writes and reads once more. Eight
+# trips for 1024^2 distances took 1.07 ms of processor time, and 1.19 as a loop.
 _FEW_TRIPS: Final = 8
-# Beyond so many operations in all of them they are one loop: one takes about a millisecond to compile. Four trips of
-# 4 x 64 terms, of five nearest of 4096, took 6.2 s and then 152 ms of processor time; as a loop 2.9 s and 68 ms.
+# With more operations in all of them they become a loop: one takes about a millisecond to compile. Four trips of 4 x 64
+# terms, for the five nearest of 4096, took 6.2 s to compile and 152 ms of processor time; as a loop 2.9 s and 68 ms.
 _MOST_WRITTEN: Final = 2048
 
 
@@ -38,10 +38,10 @@ def plan_alone(nest: Nest) -> Node:
 
 
 def turned(nest: Nest, form: LoopSchedule, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:
-    """A nest that is one fused loop over its result with its operands as they should lie, those that lie otherwise.
+    """A nest that is one fused loop over its result, and new layouts for those of its operands that need one.
 
-    Read across rows an element takes longer each time than to turn all of them round once. Products of matrices read
-    them as they lie.
+    An element that is read across rows costs more than one transpose of the whole array. Matrix products read operands
+    as they are.
     """
     nest = nest.computed
     if has(plan_alone(nest), Contract):
@@ -100,14 +100,14 @@ def _accumulators(nest: Nest, form: LoopSchedule, axes: Axes, blocks: int, *, gu
 
 
 def _state(reduce: ir.Reduce) -> str:
-    """The type of the values that are combined."""
+    """The type of the combined values."""
     if reduce.reducer.gives_position:
         return reduce.body.dtype
     return reduce.accumulate
 
 
 def _minor_last(axes: Axes, ranges: Box) -> Axes:
-    """The largest axis last: that one is vectorised."""
+    """The axes with the largest last: it is vectorised."""
     return tuple(sorted(axes, key=lambda axis: ranges[axis][1] - ranges[axis][0]))
 
 
@@ -119,8 +119,8 @@ class _Planner:
     space: Space
 
     def body(self, part: Part) -> tuple[Block, tuple[Cut, ...]]:
-        """A whole block, and the tensors that each trip cuts its part from."""
-        # A trip has so many steps at most: a loop begins with a part of one and a whole one.
+        """A whole block, and the tensors that each trip slices."""
+        # The number of steps per trip is limited: a loop begins with a partial and a whole one.
         steps = 2 * self.form.unroll
         cuts = self.cuts()
         dimensions = {cut.tensor: cut.dimension for cut in cuts}
@@ -138,7 +138,7 @@ class _Planner:
         return self.block(part, visit(self.nest.reduce), operands), cuts
 
     def cuts(self) -> tuple[Cut, ...]:
-        """The tensors that are read along one dimension by the loop index alone, and nowhere else by it."""
+        """The tensors that the loop index reads only along one dimension, as a bare subscript."""
         loop = self.form.loop
         found: dict[str, Cut | None] = {}
         known = {o.name: (o.shape, o.origin) for o in self.nest.operands}
@@ -175,14 +175,14 @@ class _Planner:
         return Points(scope.cast(plan_value(wide, scope), _state(found)), live)
 
     def scope(self, box: Box, operands: Iterable[Operand]) -> Scope:
-        # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
+        # Data-selected rows have the layout of the gather: the part that a block reduces is minor.
         first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.nest.reduce) else (ROW, *self.axes)
         starts = (tile.start for tile in self.space.tiles)
         return scope_of(operands, (*first, *self.nest.reduce.indices), box, (BLOCK, STEP, *starts))
 
 
 def _cut(operand: Operand, dimension: int | None, extent: int) -> Operand:
-    """The operand with so many elements along a dimension, from its first one on."""
+    """The operand sliced to `extent` elements along a dimension, from its first one on."""
     if dimension is None:
         return operand
     shape, origin = list(operand.shape), list(operand.origin)

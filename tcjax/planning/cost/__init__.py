@@ -1,1 +1,1 @@
-"""What a plan costs: seconds, bytes, and what lies in memory at a time."""
+"""The cost of a plan: seconds, bytes, and peak memory."""

@@ -1,4 +1,4 @@
-"""The kernels that XLA makes of a computation, one after the other, and what each of them costs."""
+"""The kernels that XLA makes of a computation, in sequence, and the cost of each."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,56 +44,55 @@ from .loop_prices import loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
 
-# Kernels for each level of the tree of a running reduction: blocks, what is before them, and both together.
+# Kernels per level of the tree of a running reduction: blocks, prefixes of blocks, and both combined.
 KERNELS = 3
-# Elements of a row that such a tree combines as they lie; shorter rows are read as if across.
+# The maximum row length that such a tree combines in place; shorter rows are read as if across.
 FULL_ROW = 64
 # Rows of fewer elements are gathered one by one.
 LEAST_ROW = 4
-# Bytes that come from memory together.
+# The bytes of a cache line.
 LINE = 64
-# Operations of a read that may lie beyond its tensor: two comparisons and a select.
+# Operations of a read that may be out of bounds: two comparisons and a select.
 PADDED = 3
-# So many times as long as an element of a near table takes one that lies along a diagonal: where, takes a division.
+# The cost of a diagonal element relative to one of a nearby table: its position needs a division.
 SLANTED = 3
-# Operations of an extremum of floats by selects, which look for NaN as well.
+# Operations of a float extremum by selects, which also propagates NaN.
 EXTREMUM = 3
-# Operations of an extremum's place: two comparisons, whether either is NaN, and two selects.
+# Operations of an extremum's position: two comparisons, two NaN tests, and two selects.
 PLACE = 5
-# Ranks that a selection finds in the time in which one passes all values.
+# The number of ranks that a selection finds in the time of one pass over all values.
 RANKS = 8
-# An element that every second element of a row is read for takes this part of one across rows.
+# The cost of reading every second element of a row, relative to an element across rows.
 SKIPPING = 12
-# An element of a column of a matrix, of which other columns are read as well, takes this part; where a row has only
-# `FEW_LINES`, these are still in the cache when the next column comes.
+# The cost of an element of a matrix column if other columns are read as well; if a row has only `FEW_LINES`, these are
+# still in the cache when the next column is read.
 COLUMN = 2
 NARROW_COLUMN = 10
 FEW_LINES = 2
-# An element of a matrix whose rows are put on diagonals takes so many times one across rows.
+# The cost of an element of a matrix whose rows are placed on diagonals, relative to one across rows.
 SKEWED = 2
-# Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
+# If a loop traverses an array across this few rows, they stay in the cache while it traverses them along.
 FEW_ROWS = 16
-# XLA computes a value at up to so many places of the loop that reads it; one that is read at more is stored.
+# XLA recomputes a value in at most this many places of the loop that reads it; one read more often is stored.
 COPIES = 15
-# A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
+# A loop is short if its minor axis is too long for XLA to unroll, and too short to vectorise.
 SHORT = range(9, 48)
-# Of a window of more elements in a row than the first, each takes less time, in the end this part of it.
+# For windows with more elements in a row than the first number, the time per element falls to this share of it.
 SHORT_WINDOW = 5
 LONG_WINDOW = 0.06
-# Multiplications and additions of a matrix that is a small one of a batch.
+# Multiplications and additions of a matrix that counts as small in a batch.
 SMALL_MATRIX = 1 << 17
-# Operations of a step of a registered reduction, for each component of its state.
+# Operations of a step of a registered reduction, per component of its state.
 MONOID = 4
 
 
 @dataclass(slots=True)
 class Kernel:
-    """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
+    """A fused loop under construction: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
 
-    `steps` are the terms at one point that are written out.
-    `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
-    it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
-    it reads a part, or reads it again and again.
+    `steps` is the number of unrolled terms per point. `across` collects the points of whole arrays that it would
+    traverse across rows, and the cost of each; `along` says that it reads a whole array along its minor axis: then XLA
+    transposes the others by blocks. `uneven` says that it reads a part of some array, or reads it repeatedly.
     """
 
     axes: Axes
@@ -108,7 +107,7 @@ class Kernel:
 
 @dataclass(slots=True)
 class Bill:
-    """What is spent so far, and which nodes are computed: one that several others use is so once.
+    """The costs so far, and the nodes already computed: a node used several times counts once.
 
     Of the `seconds`, `memory` and `overhead` are those of a price. `shapes` are those of tensors that are looked up;
     `halos` are stored for all that read them. Tensors that are `fused` are computed where they are read, and `turned`
@@ -128,7 +127,7 @@ class Bill:
     halos: list[tuple[str, tuple[View, ...]]] = field(default_factory=list)
 
     def stored(self, node: Node, times: int = 1) -> None:
-        """Everything up to the array of a node; slices and constants are none."""
+        """Everything up to the array of a node; slices and constants need none."""
         if isinstance(node, (Fill, Iota, Step)) or is_view(node) or node in self.done:
             return
         self.done.append(node)
@@ -168,7 +167,7 @@ class Bill:
             self.overhead += (times - 1) * (self.overhead - before[3])
 
     def fuse(self, node: Node, kernel: Kernel, times: int = 1) -> None:
-        """The node as a part of a fused loop, `times` times."""
+        """The node as a part of a fused loop, executed `times` times."""
         points = self.meter.points(node) * times
         match node:
             case Fill() | Iota() | Step():
@@ -184,7 +183,7 @@ class Bill:
                 elif operator == "/" and is_power_of_two(constant(arguments[1])):
                     each = operator_time("*", node.dtype, self.machine)
                 kernel.seconds += points * each
-                # ``x * x`` has one `x`.
+                # ``x * x`` has a single `x`.
                 for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
                     self.fuse(argument, kernel, times)
             case CallBuiltin(function=function, arguments=arguments):
@@ -207,7 +206,7 @@ class Bill:
                 self.array(node, node.axes, kernel, times)
 
     def read(self, node: Read, kernel: Kernel, times: int) -> None:
-        """A tensor, by slices or by lookups."""
+        """A tensor, read by slices or lookups."""
         machine, meter = self.machine, self.meter
         points = meter.points(node) * times
         looked_up = [d for d in node.dimensions if isinstance(d, Lookup)]
@@ -216,7 +215,7 @@ class Bill:
                 self.fuse(dimension.positions, kernel, times)
             row = prod(d.count for d in behind_lookups(node))
             table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
-            # Places that are computed lie near each other; those that data gives, anywhere.
+            # Computed positions are near each other; data-dependent ones are anywhere.
             is_far = table > machine.near and any(holds_data(dimension.positions) for dimension in looked_up)
             each = machine.gather_far if is_far else machine.gather
             if row >= LEAST_ROW:
@@ -229,12 +228,12 @@ class Bill:
             return
         if any(isinstance(view, Halo) for view in node.views):
             if (node.tensor, node.views) not in self.halos:
-                # All that read it share it.
+                # All its readers share it.
                 self.halos.append((node.tensor, node.views))
                 whole = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
                 self.moved(2 * max(whole, meter.size(node)), 0.0, meter.points(node))
         elif times > 1 and any(map(extends, node.views)):
-            # What is pieced together and read several times is stored.
+            # An array assembled from pieces and read several times is stored.
             self.moved(2 * meter.size(node), 0.0, meter.points(node))
         elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
@@ -249,21 +248,21 @@ class Bill:
             kernel.across.append((points, machine.strided / SKIPPING))
         walked = self.meter.long(kernel.axes)[-1:]
         if walked and walked[0] in node.axes and self.is_column(node):
-            # Every point of the loop loads its element on its own, in the cache or not.
+            # Every point of the loop loads its own element, cached or not.
             row = self.shapes.get(node.tensor, (1,))[-1] * ir.types.width(node.dtype)
             part = NARROW_COLUMN if row <= FEW_LINES * LINE else COLUMN
             kernel.seconds += self.count(kernel.axes) * times * machine.strided / part
         self.array(node, order, kernel, times)
 
     def is_column(self, node: Read) -> bool:
-        """Whether a slice has one element of each row."""
+        """Whether a slice has one element per row."""
         if node.views or not node.axes:
             return False
         last = node.dimensions[-1]
         return isinstance(last, Strip) and not last.factors and self.shapes.get(node.tensor, (1,))[-1] > 1
 
     def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
-        """An array whose axes lie in this order, read in a fused loop."""
+        """An array with its axes in this memory order, read in a fused loop."""
         machine, meter = self.machine, self.meter
         points = meter.points(node) * times
         whole = len(self.meter.long(node.axes)) >= len(self.meter.long(kernel.axes))
@@ -284,9 +283,9 @@ class Bill:
             kernel.read[(node.tensor, node.axes)] = meter.size(node)
 
     def across(self, order: Axes, axes: Axes, width: int) -> float:
-        """What an element takes of an array that lies in this order, where a loop over `axes` walks across it.
+        """The cost per element of an array in this memory order, if a loop over `axes` traverses it across rows.
 
-        0 where it walks along the minor axis.
+        0 if the loop runs along its minor axis.
         """
         order = self.meter.long(order)
         walked = [axis for axis in axes if axis in order]
@@ -298,7 +297,7 @@ class Bill:
         return self.machine.strided * (self.machine.aligned if step % self.machine.alignment == 0 else 1.0)
 
     def close(self, kernel: Kernel, written: int, points: int) -> None:
-        """The kernel with the array that it writes."""
+        """Finishes the kernel with the array that it writes."""
         axes = self.meter.long(kernel.axes)
         seconds = kernel.seconds
         if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
@@ -324,7 +323,7 @@ class Bill:
         return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
 
     def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
-        """The time of one more value in a reduction that is written out."""
+        """The time for one more value in an unrolled reduction."""
         machine = self.machine
         if isinstance(reducer, ir.Monoid):
             return len(reducer.identity) * MONOID * machine.element * slower(dtype, machine)
@@ -344,7 +343,7 @@ class Bill:
         self.overhead += work.overhead
 
     def contract(self, node: Contract, written: int | None = None) -> None:
-        """A matrix product for each value of the batch, and the transposes that it needs; it may write less."""
+        """A matrix product for each value of the batch, with the necessary transposes; it may write fewer elements."""
         machine, meter = self.machine, self.meter
         a, b = node.operands
         for operand in (a, b, *(part for part in (*node.live, *node.counts) if part is not None)):
@@ -357,7 +356,7 @@ class Bill:
         for operand, own, free in ((a, first, left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             if any(axis not in (*batch, *summed, *free) for axis in own):
-                # What only one operand has is summed before.
+                # Summation indices of only one operand are summed first.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
                 order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
             if node.copied and operand is a:
@@ -371,7 +370,7 @@ class Bill:
                 each = self.across(order, (*batch, *free, *summed), ir.types.width(operand.dtype))
                 self.moved(2 * meter.size(operand), meter.points(operand) * each, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
-                # A part of a tensor is copied first.
+                # A slice of a tensor is copied first.
                 self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
             if any(part is not None for part in node.live):
                 self.moved(meter.size(operand), 0.0, meter.points(operand))
@@ -383,7 +382,7 @@ class Bill:
             self.transposed(node, orders[0], node.axes, machine.aligned)
 
     def multiplied(self, extents: tuple[int, int, int, int], moved: int, dtype: str) -> None:
-        """So many products of matrices with m rows, n columns and k terms of each element, which move so many bytes."""
+        """Products of matrices with m rows, n columns and k terms per element, which move `moved` bytes."""
         machine, (count, m, n, k) = self.machine, extents
         work = count * m * n * k
         rate = machine.multiply_add * slower(dtype, machine)
@@ -404,20 +403,20 @@ class Bill:
         return self.meter.count(axes)
 
     def transposed(self, node: Node, order: Axes, axes: Axes, slow: float = 1.0) -> None:
-        """A copy of an array that lies in this order with its axes in another one, by so `slow` a loop at least."""
+        """A transposed copy of an array in this memory order, at least `slow` times as slow as a loop."""
         points = self.meter.points(node)
         each = self.across(order, axes, ir.types.width(node.dtype))
         each = max(each, slow * self.machine.strided) if each else self.machine.transposed
         self.moved(2 * self.meter.size(node), points * each, points)
 
     def turned_over(self, node: Node) -> None:
-        """A copy alone of an array, block by block, as far as the cache holds it."""
+        """A standalone copy of an array, by blocks that fit the cache."""
         points, size = self.meter.points(node), 2 * self.meter.size(node)
         each = self.machine.transposed if size <= self.machine.cache else self.machine.strided
         self.moved(size, points * each, points)
 
     def sliding(self, windows: Iterable[Window]) -> None:
-        """Makes the extents of the positions of windows known."""
+        """Records the extents of the positions of windows."""
         extents = dict(self.meter.extents)
         for window in windows:
             reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
@@ -432,7 +431,7 @@ class Bill:
         groups, channels, features = (self.count(axes) for axes in (node.groups, node.channels, node.features))
         taps = channels * self.count(tuple(window.kernel for window in node.windows))
         work = meter.points(node) * taps
-        # In one convolution of many groups each does not work as fast as it would alone.
+        # In a convolution with many groups each is slower than it would be alone.
         whole = channels * features if groups == 1 or node.split else max(channels, features)
         patches = machine.channel * (self.copied(node.windows[-1]) if groups == 1 or node.split else 1)
         rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
@@ -441,7 +440,7 @@ class Bill:
         self.wait((groups if node.split else 1) * machine.dispatch)
 
     def copied(self, window: Window) -> float:
-        """What a point takes of the time of one of a short window: of a long one whole rows are copied to patches."""
+        """The cost per point relative to a short window: for a long one whole rows are copied to patches."""
         run = self.count((window.kernel,)) if window.dilation == 1 else 1
         return max(LONG_WINDOW, min(1.0, SHORT_WINDOW / max(1, run)))
 
@@ -460,7 +459,7 @@ class Bill:
                 each = SKEWED * self.machine.strided
             self.moved(self.meter.size(operand) + copied, copied // width * each, copied // width)
         if node.is_summed:
-            # Zeros of the matrix must not meet what is infinite.
+            # Zeros of the matrix must not multiply infinities.
             self.moved(windows, 0.0, windows // width)
         self.multiplied(band.matrices, matrices + windows + self.meter.size(node) + products, node.dtype)
         points = self.meter.points(node)
@@ -498,7 +497,7 @@ class Bill:
         for window, _, _ in node.windows:
             axes[axes.index(window.position)] = window.output
             sizes.append(prod(extents.get(axis, 1) for axis in axes))
-        # Backwards: a dimension computes the values of the one before it again at each place where it reads them.
+        # Backwards: a dimension recomputes the values of the one before it wherever it reads them.
         written, computed, places, seconds = sizes[-1], sizes[-1], 1, 0.0
         for number, (_, extent, native) in reversed(list(enumerate(node.windows))):
             each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
@@ -514,7 +513,7 @@ class Bill:
         points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
         machine, extent = self.machine, self.meter.extents.get(node.index, 1)
         if node.looped:
-            # The axis is made the outermost.
+            # The axis becomes the outermost.
             across = self.meter.long(node.operand.axes)[:1] != (node.index,)
             each = machine.running_looped + (machine.strided if across else 0.0)
             more = -(-extent // node.block) * machine.running_trip
@@ -524,7 +523,7 @@ class Bill:
             each = machine.running + (machine.strided if across else 0.0)
             levels = ceil(log(max(2, extent), node.block))
             more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))
-        # Of a sum the machine knows the time; others take longer by what it takes to combine.
+        # The machine's rate is for sums; other reductions are slower by their combining cost.
         each *= slower(node.dtype, machine)
         each += max(
             0.0, self.combined(node.reducer, node.operand.dtype) - self.combined(Reducer.SUM, node.operand.dtype)
@@ -533,7 +532,7 @@ class Bill:
         self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
 
     def deviations(self, node: Deviations) -> None:
-        """Two sums in one loop, and a look at the data: which of two ways computes the result."""
+        """Two sums in one loop, and a run-time test that chooses between two ways to compute the result."""
         machine, points, results = self.machine, self.meter.points(node.operand), self.meter.points(node)
         kernel = Kernel(node.operand.axes)
         self.fuse(node.operand, kernel)
@@ -572,7 +571,7 @@ class Bill:
         count = self.meter.points(node) * prod(node.extents) * steps
         components = len(node.monoid.identity)
         seconds = count * self.combined(node.monoid, node.element)
-        # A tree of combinations: every level writes half of the one before.
+        # A tree of combinations: every level writes half as much as the one before.
         size = 3 * count * components * ir.types.width(node.element)
         self.bytes += inner.bytes * steps
         self.seconds += inner.seconds * steps
@@ -587,7 +586,7 @@ def strips(node: Read) -> list[Strip]:
 
 
 def behind_lookups(node: Read) -> list[Strip]:
-    """The dimensions that lie behind the last one that is looked up."""
+    """The dimensions after the last one that is looked up."""
     found: list[Strip] = []
     for dimension in reversed(node.dimensions):
         if isinstance(dimension, Lookup):
@@ -597,7 +596,7 @@ def behind_lookups(node: Read) -> list[Strip]:
 
 
 def is_view(node: Node) -> bool:
-    """Whether a node is a tensor as it lies in memory, but for the order of axes and what slices leave out."""
+    """Whether a node is a tensor in memory, up to the order of axes and slicing."""
     return (
         isinstance(node, Read)
         and all(isinstance(d, Strip) and not d.low and not d.high for d in node.dimensions)
@@ -606,7 +605,7 @@ def is_view(node: Node) -> bool:
 
 
 def constant(node: Node) -> float | None:
-    """The value of a number."""
+    """The value of a constant node."""
     while isinstance(node, Apply) and node.operator == "cast":
         [node] = node.arguments
     return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None

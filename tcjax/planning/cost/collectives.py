@@ -1,4 +1,4 @@
-"""What it costs that devices tell each other something: rounds of messages, and bytes on a link."""
+"""The cost of exchanges between devices: rounds of messages, and bytes on a link."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from ..data.stages import Call, CallForeign, Plan
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What a device does for one collective: `messages` one after the other, and `bytes` that it sends in them."""
+    """What a device sends in one collective: `messages` in sequence, with `bytes` in total."""
 
     messages: int
     bytes: float
 
 
 def sending(operation: str, size: int, devices: int) -> Sending:
-    """What a collective of XLA that gives every device `size` bytes takes, among so many devices.
+    """The sending for an XLA collective that gives every device `size` bytes, with this number of devices.
 
-    By the algorithms that are best for long messages and take few rounds: recursive doubling and halving, and for a
+    For the algorithms that are best for long messages and need few rounds: recursive doubling and halving, and for a
     sum both. After Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
     IJHPCA 19(1), 2005.
     """
@@ -42,13 +42,13 @@ def sending(operation: str, size: int, devices: int) -> Sending:
 
 
 def collective_seconds(operation: str, size: int, devices: int, link: Link, machine: Machine) -> float:
-    """The time of one collective, with that of the kernel that starts it."""
+    """The time of one collective, including the kernel that starts it."""
     sent = sending(operation, size, devices)
     return machine.dispatch + sent.messages * link.message + sent.bytes * link.byte
 
 
 def usual_link(axes: tuple[str, ...], sizes: Mapping[str, int], machine: Machine) -> Link:
-    """The link along axes of a mesh, whose last axis counts neighbours: within a node, or between nodes."""
+    """The link along axes of a mesh, whose last axis numbers neighbours: within a node, or between nodes."""
     network = NETWORKS[machine.kind]
     names = list(sizes)
     reach = max(prod(sizes[inner] for inner in names[names.index(axis) :]) for axis in axes)
@@ -56,9 +56,9 @@ def usual_link(axes: tuple[str, ...], sizes: Mapping[str, int], machine: Machine
 
 
 def copied(plan: Plan) -> tuple[int, int]:
-    """How many collectives a device takes part in, and the bytes that it reads and writes for them.
+    """The number of collectives that a device takes part in, and the bytes that it reads and writes for them.
 
-    What others give it lies beside what it has: both are read, and written as one array.
+    Received elements are stored separately from its own: both are read, and written as one array.
     """
     found = [*_copied(plan, 1)]
     return sum(times for times, _ in found), sum(times * size for times, size in found)

@@ -1,4 +1,4 @@
-"""What a plan costs: operations, bytes moved, and the largest temporary memory."""
+"""The cost of a plan: operations, bytes moved, and peak temporary memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,14 +41,15 @@ from .bill import is_view
 from .meter import Meter, lies, loop_bytes
 from .prices import is_one_loop, is_plain, names_read, surroundings
 
-# Bytes of the number of an element to which a value goes.
+# Bytes of the element number of a scattered value.
 PLACE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`flops`: scalar operations; `bytes`: read and written at least once; `temporary`: predicted peak beside
-    arguments and results, in bytes."""
+    """`flops`: scalar operations; `bytes`: read and written at least once; `temporary`: predicted peak besides
+    arguments and results, in bytes.
+    """
 
     flops: int
     bytes: int
@@ -56,7 +57,9 @@ class Cost:
 
 
 def cost_of(stage: Compute) -> Cost:
-    """The cost of one statement, with what is computed before; of two ways, whichever needs more memory."""
+    """The cost of one statement, including what it computes first; with two alternatives, the one that needs more
+    memory.
+    """
     if stage.proviso is not None:
         parts = [cost_of(replace(stage, proviso=None)), *map(cost_of, stage.proviso.tests)]
         most = max(cost.temporary for cost in (*parts, cost_of(stage.proviso.otherwise)))
@@ -65,7 +68,7 @@ def cost_of(stage: Compute) -> Cost:
     before = [cost_of(part) for part in stage.before]
     sizes = {part.target: prod(part.shape) * ir.types.width(part.dtype) for part in stage.before}
     result = prod(stage.shape) * ir.types.width(stage.dtype)
-    # One that a loop reads where it writes the result has its place.
+    # An array that a loop reads where it writes the result is overwritten.
     placed = next((name for name, size in sizes.items() if size == result and _overwrites(stage, name)), None)
     held = sum(size for name, size in sizes.items() if name != placed)
     return Cost(
@@ -91,14 +94,14 @@ def meter_of(stage: Compute) -> Meter:
 
 
 def _temporary(stage: Compute, meter: Meter) -> int:
-    """The bytes beside operands and target."""
+    """The bytes besides operands and target."""
     return meter.temporaries(stage.value, root=True) if stage.store.scatter is None else _scattered(stage, meter)
 
 
 def _scattered(stage: Compute, meter: Meter) -> int:
-    """The bytes of the places and the values of a scatter, each an array over all points, with what they need.
+    """The bytes of the positions and values of a scatter, each an array over all points, with their operands.
 
-    What is a tensor of as many elements is read where it lies.
+    A tensor of the same size is read in place.
     """
     store, scatter = stage.store, stage.store.scatter
     assert scatter is not None
@@ -110,7 +113,7 @@ def _scattered(stage: Compute, meter: Meter) -> int:
     others = [] if store.mask is None else [store.mask]
     factors = [axis for column in columns if isinstance(column, Strip) for axis, _, _ in column.factors]
     axes = dict.fromkeys((*factors, *(axis for part in (*positions, *parts, *others) for axis in part.axes)))
-    # Of values that go one slice after the other there is one slice.
+    # If values are scattered slice by slice, there is one slice.
     points = meter.long(tuple(axis for axis in axes if axis not in inside and axis != scatter.along))
     every = (*points, *meter.long((*inside,)))
     needed = [max(0, meter.stored(part)[1]) for part in (*positions, *parts, *others)]
@@ -127,7 +130,7 @@ def _lies(parts: Sequence[Node], axes: Axes, meter: Meter) -> bool:
 
 
 def _in_chunks(chunks: ChunkedScatter) -> Cost:
-    """The cost of all chunks; the values of one exist at a time."""
+    """The cost of all chunks; only the values of one exist at a time."""
     step = cost_of(chunks.step)
     last = Cost(0, 0, 0) if chunks.rest is None else cost_of(chunks.rest)
     flops, moved = (chunks.count * one + rest for one, rest in ((step.flops, last.flops), (step.bytes, last.bytes)))
@@ -185,7 +188,7 @@ def _costs(plan: Plan) -> Iterator[tuple[int, Unit, Cost]]:
 
 
 def _parts_cost(parts: Parts) -> Cost:
-    """The cost of all parts, which XLA computes side by side; it holds the results of each until they are joined."""
+    """The cost of all parts, which XLA computes concurrently; the results of each are live until they are joined."""
     costs = [plan_cost(plan) for plan in parts.plans]
     joined = sum(_written(parts).values())
     flops, moved = sum(cost.flops for cost in costs), sum(cost.bytes for cost in costs)
@@ -194,7 +197,7 @@ def _parts_cost(parts: Parts) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class _Rooms:
-    """The tensors of a plan that are temporaries: from which stage to which each is in memory of its own."""
+    """The temporaries of a plan with their live ranges, as stage numbers."""
 
     stages: Mapping[int, Unit]
     sizes: Mapping[str, int]
@@ -214,7 +217,7 @@ class _Rooms:
                 sizes[name] = size
                 first.setdefault(name, number)
                 last[name] = number
-        # What is there before a result of that size is written lies in its place.
+        # An array that is live before a result of the same size is written is overwritten by it.
         free = {name: first[name] for name in plan.returns if name in first}
         spans: dict[str, tuple[int, int]] = {}
         for name in sorted(first.keys() - set(plan.returns) - fused, key=lambda name: (-sizes[name], first[name])):
@@ -227,7 +230,7 @@ class _Rooms:
         return _Rooms(stages, sizes, spans)
 
     def held(self, number: int) -> int:
-        """The bytes of those that are there while a stage runs, its own target left out where it overwrites another."""
+        """The bytes that are live while a stage runs, without its own target if that overwrites another."""
         there = [name for name, (begin, end) in self.spans.items() if begin <= number <= end]
         stage = self.stages[number]
         over = 0
@@ -237,7 +240,7 @@ class _Rooms:
         return sum(self.sizes[name] for name in there) - over
 
     def overwritten(self, number: int) -> int:
-        """The bytes of what a stage computes of temporaries that nothing reads any more, in their place."""
+        """The bytes that a stage computes in place of temporaries that are no longer read."""
         stage = self.stages[number]
         if not isinstance(stage, Compute):
             return 0
@@ -276,14 +279,14 @@ def _written(stage: Unit) -> dict[str, int]:
 def _lies_in(
     stages: Mapping[int, Unit], sizes: Mapping[str, int], name: str, end: int, result: str, written: int
 ) -> bool:
-    """Whether a temporary that is read until the stage `end` is in the memory of a result."""
+    """Whether a temporary that is live until the stage `end` is in the memory of a result."""
     stage = stages[written]
     in_place = isinstance(stage, Compute) and _overwrites(stage, name) and sizes[name] == sizes[result]
     return sizes[name] <= sizes[result] and (end < written or (end == written and in_place))
 
 
 def _overwrites(stage: Compute, name: str) -> bool:
-    """Whether a statement is one loop that reads a tensor at the place of the value that it writes."""
+    """Whether a statement is one loop that reads a tensor at the position where it writes the value."""
     if is_one_loop(stage):
         return True
     pending = [stage.value] if is_plain(stage) and is_fused(stage.value) else []
@@ -299,19 +302,19 @@ def _overwrites(stage: Compute, name: str) -> bool:
 
 
 def _computed(node: Node) -> Iterator[Node]:
-    """What a product reads of element-wise computations, which are arrays."""
+    """The elementwise operands of a product, which are stored as arrays."""
     for part in below(node):
         if isinstance(part, Contract):
             yield from (operand for operand in part.operands if isinstance(operand, (Apply, CallBuiltin)))
 
 
 def _loops(node: Node) -> int:
-    """The bytes of all nests that a computation consists of."""
+    """The bytes of all nests in a computation."""
     return sum(loop_bytes(part.whole) for part in below(node) if isinstance(part, LoopNest) and part.is_alone)
 
 
 def tiled_cost(stage: Tiled) -> Cost:
-    """The cost of all iterations; of the temporaries only those of one iteration exist at a time."""
+    """The cost of all iterations; only the temporaries of one iteration exist at a time."""
     flops, moved, temporary = _steps_cost(stage.steps, {stage.target})
     if stage.padded != stage.shape:
         temporary += prod(stage.padded) * ir.types.width(stage.dtype)

@@ -1,4 +1,4 @@
-"""How what a statement costs grows with the sizes of the program."""
+"""How the cost of a statement grows with the sizes of the program."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,16 +33,16 @@ from ..data.nodes import (
 )
 from ..data.stages import Compute, Plan
 
-# The exponent of each size; a size that is missing has none.
+# The exponent of each size; a missing size has exponent 0.
 Degrees = Mapping[SizeVar, int]
 Space = frozenset[IndexVar]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """With which power of each size the operations of a statement grow, and the bytes that it stores.
+    """The power of each size with which the operations of a statement grow, and likewise for the bytes that it stores.
 
-    All other sizes stay as they are.
+    With all other sizes fixed.
     """
 
     operations: Degrees
@@ -50,7 +50,7 @@ class Growth:
 
 
 def growth_of(plan: Plan) -> dict[int, Growth]:
-    """How each statement of a plan grows, by the number of its stage; those of called definitions are in theirs."""
+    """The growth of each statement of a plan, by stage number; called definitions have their own plans."""
     bound = plan.bound
     if bound.is_part:
         return {number: Growth({}, {}) for number in range(len(plan.stages))}
@@ -82,7 +82,7 @@ _WORDS = {1: "linear", 2: "quadratic", 3: "cubic"}
 
 
 def spaces(stage: Compute) -> Iterator[Space]:
-    """The indices for each combination of whose values a part of the computation does something."""
+    """For each part of the computation, the indices over whose combined values it runs."""
     yield from _spaces(stage.value, frozenset())
     if any(isinstance(node, LoopNest) and not node.is_alone for node in below(stage.value)):
         yield from _reductions(stage.statement.value)
@@ -134,7 +134,7 @@ def _spaces(node: Node, around: Space) -> Iterator[Space]:
 
 
 def _placed(found: Iterable[Space], windows: Iterable[Window]) -> Iterator[Space]:
-    """What slides has about as many positions as windows."""
+    """A sliding dimension has about as many positions as windows."""
     outputs = {window.position: window.output for window in windows}
     return (frozenset(outputs.get(index, index) for index in space) for space in found)
 
@@ -147,7 +147,7 @@ def _reductions(expr: ir.Expr) -> Iterator[Space]:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """The ranges of a statement's indices, as formulas of sizes that have these numbers."""
+    """The ranges of a statement's indices, as formulas in the sizes with these values."""
 
     sizes: Mapping[SizeVar, int]
     intervals: Mapping[IndexVar, Interval | None]
@@ -158,7 +158,7 @@ class _Statement:
         return reduce(_multiplied, (self.index(index) for index in self.written(space)), {})
 
     def stored(self, statement: ir.Statement, inferred: ranges.SymbolicRanges) -> dict[SizeVar, int]:
-        """The degrees of the number of elements that the statement writes; where data say which, of all."""
+        """The degrees of the number of elements that the statement writes; all elements if it depends on data."""
         assert isinstance(statement, (ir.Define, ir.Accumulate)), "only comprehensions are computed"
         affine = [index for index in statement.indices if not index.is_data]
         extents = zip(statement.indices, inferred.extents(statement.target.name), strict=True)
@@ -167,7 +167,7 @@ class _Statement:
         return reduce(_multiplied, found, points)
 
     def written(self, space: Space) -> Space:
-        """The indices as the statement has them: the quotient stands for one that was split, a sum for its first."""
+        """The indices as in the statement: a quotient stands for an index that was split, a sum for its first."""
         return frozenset(found for index in space if (found := self.whole(index)) is not None)
 
     def whole(self, index: IndexVar) -> IndexVar | None:
@@ -186,9 +186,9 @@ class _Statement:
 
 
 def _degrees(size: Size, sizes: Mapping[SizeVar, int]) -> dict[SizeVar, int]:
-    """The degree of each variable in a size: that of the largest term, whichever term that is.
+    """The degree of each variable in a size, which is that of its highest term.
 
-    What is subtracted makes nothing grow: ``H - K + 1`` windows are linear in H alone.
+    Subtracted terms cause no growth: ``H - K + 1`` windows are linear in H only.
     """
     return _largest(_of_term(monomial, weight, sizes) for monomial, weight in size.terms)
 
@@ -196,7 +196,7 @@ def _degrees(size: Size, sizes: Mapping[SizeVar, int]) -> dict[SizeVar, int]:
 def _of_term(monomial: Monomial, weight: int, sizes: Mapping[SizeVar, int]) -> dict[SizeVar, int]:
     match monomial:
         case (Floor(numerator, divisor),) if weight < 0:
-            # A quotient that is rounded up: -(-N // 2).
+            # A quotient rounded up: -(-N // 2).
             monomial = (Floor(-numerator, divisor),)
         case (Extremum(kind, arguments),) if weight < 0:
             opposite = "max" if kind == "min" else "min"
@@ -216,7 +216,7 @@ def _of_atom(atom: SizeAtom, sizes: Mapping[SizeVar, int]) -> dict[SizeVar, int]
             inverse = {size: -degree for size, degree in _degrees(divisor, sizes).items()}
             return _multiplied(_degrees(numerator, sizes), inverse)
         case Extremum("min", arguments):
-            # What is larger does not matter; of equal ones each may be what grows.
+            # For a minimum, the larger argument does not matter; with equal degrees either may limit the growth.
             values = [argument.evaluate(sizes) for argument in arguments]
             least = [argument for argument, value in zip(arguments, values, strict=True) if value == min(values)]
             return _largest(_degrees(argument, sizes) for argument in least)
@@ -229,7 +229,7 @@ def _multiplied(a: Degrees, b: Degrees) -> dict[SizeVar, int]:
 
 
 def _largest(found: Iterable[Degrees]) -> dict[SizeVar, int]:
-    """The degrees of a sum: for each size that of the part that grows fastest with it."""
+    """The degrees of a sum: for each size, the maximum over its parts."""
     parts = list(found)
     return {size: max(part.get(size, 0) for part in parts) for part in parts for size in part}
 

@@ -1,6 +1,6 @@
-"""What a user can change: better forms of statements, where one is known that surely is.
+"""Suggestions to the user: better forms of statements, where one is certain to be better.
 
-`HINTS` is the list of them. Each looks at one statement of a plan, and is a sentence or nothing.
+`HINTS` is the list of rules. Each examines one statement of a plan, and returns a sentence or nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ Hint = Callable[[Plan, int, Growth], str]
 
 
 def hints_of(plan: Plan, number: int, growth: Growth) -> tuple[str, ...]:
-    """What a user can change about the statement of a stage."""
+    """The suggestions for the statement of a stage."""
     if not isinstance(plan.stages[number], Compute):
         return ()
     return tuple(found for hint in HINTS if (found := hint(plan, number, growth)))
@@ -25,7 +25,7 @@ def hints_of(plan: Plan, number: int, growth: Growth) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Reduction:
-    """A reduction of a statement as it was written: `body` over `indices` wherever all `conditions` hold."""
+    """A reduction of a statement as written: `body` over `indices` wherever all `conditions` hold."""
 
     reducer: Reducer | ir.Monoid
     indices: tuple[IndexVar, ...]
@@ -47,7 +47,7 @@ def _reductions(plan: Plan, number: int) -> Iterator[_Reduction]:
 def _reduction(
     reducer: Reducer | ir.Monoid, indices: tuple[IndexVar, ...], guard: ir.Expr | None, body: ir.Expr
 ) -> _Reduction:
-    """A ternary that adds nothing where it does not hold is a condition too, as is a truth value that is counted."""
+    """A conditional that is neutral where it does not hold counts as a condition, and so does a bool that is summed."""
     conditions = ir.conjuncts(guard)
     match body:
         case ir.Select(condition, then, ir.Const(value)) if reducer is Reducer.SUM and value == 0:
@@ -59,7 +59,7 @@ def _reduction(
 
 
 def _visits(plan: Plan, number: int, *indices: IndexVar) -> bool:
-    """Whether the plan does something for all combinations of the indices' values."""
+    """Whether the plan computes something for all combinations of the indices' values."""
     stage = plan.stages[number]
     return isinstance(stage, Compute) and any(space.issuperset(indices) for space in spaces(stage))
 
@@ -86,7 +86,7 @@ def _rank(plan: Plan, number: int, growth: Growth) -> str:
 
 
 def _is_vector(expr: ir.Expr, index: IndexVar) -> bool:
-    """``y(index)``, maybe of another type."""
+    """``y(index)``, possibly converted to another type."""
     match expr:
         case ir.Cast(operand):
             return _is_vector(operand, index)

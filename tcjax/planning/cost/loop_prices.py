@@ -1,6 +1,6 @@
-"""What loops over spaces that are never stored cost: nests, and the passes that several reductions share.
+"""The cost of loops over spaces that are never stored: nests, and passes shared by several reductions.
 
-Counted on the formula, not on the planned blocks: planning these takes longer than all else that a price needs.
+Counted on the formula, not on the planned blocks: planning these takes longer than everything else in a price.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from .rates import call_time, operator_time, power_time, slower
 
 # A loop over fewer points runs on one core.
 SPREAD: Final = 1 << 17
-# So many tiles tell how much of a loop a guard leaves.
+# The number of tiles sampled to estimate how much of a loop a guard leaves.
 TILES: Final = 8
-# The values of the blocks that a sieve leaves, and their order, take this many times as long as the first values alone.
+# The cost of the values left by a sieve, and of sorting them, relative to that of the first values alone.
 SIEVED: Final = 3
-# An element that is cut out for a step of a loop takes this part of one across rows.
+# The cost of slicing an element for a loop step, relative to an element across rows.
 SLIDING: Final = 6
-# Operations of a block of scores beside the scores and their exponentials: maxima, differences, masks, sums.
+# Operations of a block of scores besides the scores and their exponentials: maxima, differences, masks, sums.
 SCORE_OPERATIONS: Final = 6
 
 
@@ -47,14 +47,14 @@ def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Price:
     products = form.inside and reduce.reducer is Reducer.SUM
     seconds = counter.seconds(reduce.body, points)
     if reduce.guard is not None:
-        # What the guard leaves out is replaced.
+        # Masked values are replaced.
         seconds += counter.seconds(reduce.guard, points) + points * machine.element
         if len(reduce.indices) > 1:
-            # The other indices of the loop reduce a block that is stored.
+            # The other indices of the loop reduce a stored block.
             seconds += points * machine.fold_slow
     slow = slower(reduce.accumulate, machine)
     if products and not counter.multiplied:
-        # The factors of a product are computed on their own axes.
+        # The factors of a product are computed over their own axes.
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
     extremum = reduce.reducer.is_extremum and ir.types.is_float(reduce.accumulate)
@@ -79,7 +79,7 @@ def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Price:
 
 
 def _is_one_kernel(group: Group, machine: Machine) -> bool:
-    """Whether a group that loops on a CPU is a kernel without loops over blocks: as `blocked.gpu_kernels` has it."""
+    """Whether a group that loops on a CPU is a kernel without loops over blocks, as in `blocked.gpu_kernels`."""
     reducers = [nest.reduce.reducer for nest in group.results]
     return machine.kind == "gpu" and all(isinstance(each, Reducer) and not each.is_ranked for each in reducers)
 
@@ -132,7 +132,7 @@ def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) 
 
 
 def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
-    """The axis that is vectorised."""
+    """The vectorised axis."""
     if form.whole:
         return nest.axes[-1] if nest.axes else None
     extents = dict(zip(nest.axes, nest.shape, strict=True))
@@ -141,9 +141,9 @@ def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
 
 @dataclass(slots=True)
 class _Counter:
-    """Adds up a formula over a space; `factors` is the part of its time that is spent on fewer axes than all.
+    """Adds up a formula over a space; `factors` is the share of its time spent on fewer axes than all.
 
-    `multiplied` says that a matrix product is inside.
+    `multiplied` says that it contains a matrix product.
     """
 
     extents: Mapping[IndexVar, int]
@@ -155,7 +155,7 @@ class _Counter:
     multiplied: bool = False
 
     def seconds(self, expr: ir.Expr, points: int) -> float:
-        """The time of the expression at so many points."""
+        """The time of the expression at `points` points."""
         machine = self.machine
         own = 0.0
         match expr:
@@ -169,10 +169,10 @@ class _Counter:
                 if any(index.is_data for index in indices):
                     return points * machine.gather
                 if any(len(index.variables & self.axes) > 1 for index in indices):
-                    # What slides along two axes of the result is put together first, element by element.
+                    # An operand that slides along two axes of the result is assembled first, element by element.
                     return points * machine.strided / 3
                 if any(index.variables & self.axes and index.variables & (self.space - self.axes) for index in indices):
-                    # What slides along the loop is cut out anew for each step.
+                    # An operand that slides along the loop is sliced anew in each step.
                     return points * machine.strided / SLIDING
                 # A load from the cache.
                 return points * machine.element / 4
@@ -195,7 +195,7 @@ class _Counter:
             case ir.Binary(operator=operator):
                 own = points * operator_time(operator, expr.dtype, machine)
                 if expr.left == expr.right:
-                    # ``x * x`` has one `x`.
+                    # ``x * x`` has a single `x`.
                     return own + self.seconds(expr.left, points)
             case _:
                 own = points * machine.element
@@ -212,9 +212,9 @@ class _Counter:
             return here * count * machine.multiply_add * slow
         inner = self.seconds(body, here * count)
         if expr.guard is not None:
-            # What the guard leaves out is replaced, and the block is stored before it is reduced.
+            # Masked values are replaced, and the block is stored before it is reduced.
             inner += self.seconds(expr.guard, here * count) + here * count * machine.fold_slow
-        # Written out, a term is one more operation; else the reduction stores what it is given.
+        # Unrolled, a term is one more operation; otherwise the reduction stores its operand.
         rate = machine.element if is_short(expr, spans) else machine.fold_slow
         total = inner + here * count * rate * slow
         if here < points:

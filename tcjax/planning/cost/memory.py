@@ -1,4 +1,4 @@
-"""The memory contract: what a statement may allocate beside its arguments and results."""
+"""The memory contract: what a statement may allocate besides its arguments and results."""
 
 from typing import Final, assert_never
 
@@ -7,21 +7,21 @@ from ..data.stages import Call, CallForeign, Compute, Parts, Plan, Tiled, Unstor
 from ..printer import operation_of, reason_of
 from .costs import cost_of, tiled_cost
 
-# A temporary may have so many bytes in any case,
+# A temporary may always have this many bytes,
 ALWAYS: Final = 16 << 20
-# or so many times those of arguments and results together.
+# or this many times those of arguments and results together.
 TIMES: Final = 4
 
 
 def allowance(moved: int) -> int:
-    """The most bytes that a temporary may have beside arguments and results of `moved` bytes, without another limit."""
+    """The largest temporary allowed with arguments and results of `moved` bytes, without another limit."""
     return max(ALWAYS, TIMES * moved)
 
 
 def check_memory(plan: Plan, limit: int) -> None:
-    """Raises `CompileError` (TC0810) for a statement that needs more than `limit` bytes beside operands and result.
+    """Raises `CompileError` (TC0810) for a statement that needs more than `limit` bytes besides operands and result.
 
-    In the loops of a schedule, that is what one iteration needs, with the tensors that exist for it alone.
+    In the loops of a schedule, this is the memory of one iteration, including its private tensors.
     """
     for _, stage in plan.units():
         match stage:
@@ -44,7 +44,7 @@ def check_memory(plan: Plan, limit: int) -> None:
 
 
 def check_stage(stage: Compute, limit: int) -> None:
-    """Raises `CompileError` (TC0810) where one statement needs more than `limit` bytes beside operands and result."""
+    """Raises `CompileError` (TC0810) if one statement needs more than `limit` bytes besides operands and result."""
     needed = cost_of(stage).temporary
     if needed > limit:
         how = f"{operation_of(stage)}: {reason_of(stage.value)}"

@@ -1,4 +1,4 @@
-"""How many operations a computation has, what it reads, and the bytes that it needs while it runs."""
+"""Counts the operations of a computation, the bytes that it reads, and its peak memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,13 +56,13 @@ from ..data.views import extends, growth, is_reshape
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
-# So many rows of accumulators are combined in one loop.
+# The number of rows of accumulators that are combined in one loop.
 FUSED = 16
 
 
 @dataclass(slots=True)
 class Counted:
-    """The computations that were counted: equal ones are one. Those that are `shared` are stored."""
+    """The computations already counted: equal ones count once. `shared` ones are stored."""
 
     repeats: Repeats = field(default_factory=Repeats)
     numbers: set[int] = field(default_factory=set)
@@ -70,9 +70,9 @@ class Counted:
 
     @staticmethod
     def of(node: Node) -> "Counted":
-        """With nothing counted, and what is shared below a node: values that several reductions compute of arrays.
+        """An empty count, with the shared values below a node: those that several reductions compute from arrays.
 
-        XLA does not compute them in each. What is only a part of such a value is not shared.
+        XLA does not recompute them in each. A value that is only part of a shared one is not shared itself.
         """
         counted = Counted()
         folds = {counted.number(part): part for part in below(node) if isinstance(part, Fold)}
@@ -83,7 +83,7 @@ class Counted:
         return counted
 
     def computed(self, node: Node) -> Iterator[int]:
-        """What XLA computes of arrays in the loop of a reduction at each of its points, down to what is shared."""
+        """The values that XLA computes from arrays in a reduction's loop at each of its points, down to shared ones."""
         every = {*node.axes}
         pending = [node]
         while pending:
@@ -100,7 +100,7 @@ class Counted:
         return self.repeats.look(node)[0]
 
     def is_shared(self, node: Node) -> bool:
-        """Whether several reductions read a value that is not an array for another reason."""
+        """Whether several reductions read a value that is not stored for another reason."""
         return bool(self.shared) and self.number(node) in self.shared
 
     def is_new(self, node: Node) -> bool:
@@ -108,7 +108,7 @@ class Counted:
         return self.number(node) not in self.numbers
 
     def first(self, node: Node) -> bool:
-        """Whether no equal computation was counted; it is from now on."""
+        """Whether no equal computation was counted before; counts it."""
         new = self.is_new(node)
         self.numbers.add(self.number(node))
         return new
@@ -122,14 +122,14 @@ class Meter:
         return self.count(node.axes)
 
     def count(self, axes: Axes) -> int:
-        """The points of a space with these axes."""
+        """The number of points of a space with these axes."""
         return prod(self.extents.get(axis, 1) for axis in axes)
 
     def size(self, node: Node) -> int:
         return self.points(node) * ir.types.width(node.dtype)
 
     def flops(self, node: Node, counted: "Counted | None" = None) -> int:
-        """The operations below a node that are not `counted` yet: of equal parts XLA computes one."""
+        """The operations below a node that are not yet `counted`: XLA computes equal parts once."""
         counted = counted or Counted()
         if not counted.first(node):
             return 0
@@ -174,7 +174,7 @@ class Meter:
                 return steps * inner + (steps - 1) * self.points(node)
 
     def reads(self, node: Node) -> dict[tuple[str, object], int]:
-        """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
+        """The bytes of each distinct read, counted once: repeated reads of an unrolled window hit the cache."""
         found: dict[tuple[str, object], int] = {}
         for part in below(node):
             if isinstance(part, Read):
@@ -184,10 +184,11 @@ class Meter:
         return found
 
     def temporaries(self, node: Node, *, root: bool, counted: "Counted | None" = None) -> int:
-        """Bytes that the node and what it uses need beside its result (the result too unless it is the root).
+        """The bytes that the node and its operands need besides its result (including the result unless it is the
+        root).
 
-        Arrays are made one after the other; what one of them needs only while it is made is free for the next. What is
-        `counted` already is there once.
+        Arrays are made in sequence; the working memory of one is free for the next. Values already `counted` exist
+        once.
         """
         counted = counted or Counted.of(node)
         if not counted.first(node) or isinstance(node, (Fill, Iota, Step)):
@@ -196,7 +197,7 @@ class Meter:
             return self._extended(node, root)
         own = 0 if root or is_fused(node) else self.size(node)
         over = self._overwritten(node, counted) if root and is_fused(node) else 0
-        # Until the result is written, what is needed in passing lies in its place.
+        # Until the result is written, its memory serves as working memory.
         place = self.size(node) - over if root else 0
         held = peak = 0
         meter = self._slid(node) if isinstance(node, Band) else self
@@ -204,16 +205,16 @@ class Meter:
             if counted.is_new(array):
                 size, needed = meter.stored(array, counted)
                 if isinstance(array, Band) and not isinstance(node, (Contract, Convolve)):
-                    # What reads a band takes it out of the products.
+                    # The reader of a band extracts it from the products.
                     size = 0
-                # A loop reads a product as it comes out.
+                # A loop reads a product in the product's own layout.
                 needed -= size if self.is_turned(array) and not isinstance(node, (Contract, Convolve)) else 0
                 peak = max(peak, held + size + max(0, needed - (0 if isinstance(array, Band) else place)))
                 held += size
         return own + max(peak, held + self._beside(node, place)) - over
 
     def arrays(self, node: Node, counted: Counted) -> Iterator[Node]:
-        """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
+        """The operands of a node that XLA stores: for a fused loop, those that it does not recompute in it."""
         match node:
             case Contract() | Convolve() | Band() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
                 yield from operands(node)
@@ -229,7 +230,7 @@ class Meter:
                         yield operand
 
     def stored(self, node: Node, counted: "Counted | None" = None) -> tuple[int, int]:
-        """The bytes of an array, none where it is a tensor, and of what it needs while it is made."""
+        """The bytes of an array (0 if it is a tensor), and of its working memory."""
         is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
         if isinstance(node, (Fill, Iota, Step)):
             return 0, 0
@@ -237,7 +238,7 @@ class Meter:
         return own, 0 if is_array else self.temporaries(node, root=True, counted=counted)
 
     def transposed(self, node: Contract) -> Iterator[Node]:
-        """The operands of a product that XLA copies to have matrices; the product if its axes come out otherwise."""
+        """The operands of a product that XLA copies to obtain matrices; the product itself if its axes are permuted."""
         a, b = node.operands
         batch, summed, left, right = groups(node)
         leading, both = self.leading(node), bool(self.long(left) and self.long(right))
@@ -257,7 +258,9 @@ class Meter:
         return tuple(axis for axis in axes if self.extents.get(axis, 1) > 1)
 
     def is_matrix(self, order: Axes, batch: Axes, free: Axes, summed: Axes) -> bool:
-        """Whether an array that lies so is a matrix for each value of the batch: rows and columns, or the reverse."""
+        """Whether an array in this memory order is a matrix for each value of the batch: rows and columns, or the
+        reverse.
+        """
         order, batch, free, summed = map(self.long, (order, batch, free, summed))
         kinds = [*("b" if axis in batch else "f" if axis in free else "s" for axis in order)]
         changes = "".join(kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind)
@@ -265,45 +268,47 @@ class Meter:
         return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
 
     def leading(self, node: Contract) -> Axes:
-        """The axes of the operand that XLA multiplies from the left: those that come first in the product."""
+        """The axes of the left operand of XLA's product: those that come first in the result."""
         batch, _, left, right = groups(node)
         turned = self.long(node.axes) == self.long((*batch, *right, *left)) and self.long(left) and self.long(right)
         return right if turned else left
 
     def is_turned_round(self, order: Axes, free: Axes, summed: Axes, *, leads: bool) -> bool:
-        """Whether XLA copies a matrix whose rows or columns are several axes, as the sum is not along its inner side.
+        """Whether XLA copies a matrix whose rows or columns are several axes, because the sum is not along the required
+        side.
 
-        That is the minor one from the left, the major one from the right. Either will do where both are one axis.
+        The required side is the minor one for the left operand, the major one for the right. Either will do if both are
+        single axes.
         """
         order = self.long(order)
         return len(self.long(free)) > 1 and bool(order) and (order[-1] in summed) != leads
 
     def _overwritten(self, node: Node, counted: Counted) -> int:
-        """The bytes of an array that a fused loop reads and that its result takes the place of."""
+        """The bytes of an array that a fused loop reads and overwrites with its result."""
         size = self.size(node)
         arrays = self.arrays(node, counted)
         same = (array for array in arrays if array.axes == node.axes and not self.is_turned(array))
         return size if any(not isinstance(array, (Read, Band)) and self.size(array) == size for array in same) else 0
 
     def is_turned(self, node: Node) -> bool:
-        """Whether a product comes out with its axes in another order."""
+        """Whether a product's axes come out permuted."""
         return isinstance(node, Contract) and any(part is node for part in self.transposed(node))
 
     def _beside(self, node: Node, place: int) -> int:
-        """What an operation needs beside operands and result, in whose `place` something may lie before."""
+        """The working memory of an operation; the `place` of its result may hold part of it."""
         match node:
             case Contract(operands=(first, _), spread=spread):
                 repeated = self.size(first) * self.count(spread) if spread else 0
                 return repeated + sum(self.size(array) for array in self.transposed(node))
             case Convolve(image=image, kernel=kernel, windows=windows, split=split):
-                # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
+                # XLA transposes image and result to the layout of its convolution, and operands if groups are split.
                 other = self.size(kernel) if split else self.size(node)
                 copied = self._image(image, windows)
                 return (0 if copied <= place else copied) + other
             case Band():
                 return self._banded(node, place)
             case Pool(operand=operand, windows=windows):
-                # All but the last reduce_window leave an array behind.
+                # Every reduce_window but the last stores an array.
                 first, *rest = (window for window, _, _ in windows)
                 native = any(native for _, _, native in windows[1:])
                 return self._image(operand, rest, [first]) if native else 0
@@ -311,11 +316,11 @@ class Meter:
                 # XLA sums in steps of two; the last one makes the result.
                 return self.size(operand)
             case OrderStatistic(operand=operand):
-                # Of floats the first few are selected from numbers in their order; else there are values, what orders
-                # them, and their places.
+                # For floats the first few are selected from ordered keys; otherwise there are values, sort keys, and
+                # positions.
                 return self.size(operand) * (1 if node.is_quick else 3)
             case MonoidFold(monoid=monoid, extents=extents):
-                # Half of the states of a block, and those of all blocks before it.
+                # Half of the states of a block, and the prefix states of all blocks.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
                 return state * (2 + prod(extents) // 2)
             case LoopNest(whole=whole, first=first):
@@ -324,21 +329,21 @@ class Meter:
                 return 0
 
     def _banded(self, node: Band, place: int) -> int:
-        """What the copies of a band and its products need; one of them may lie in the `place` of the result."""
+        """The memory of the copies and products of a band; one of them may be in the `place` of the result."""
         matrices, windows, products = (
             count * ir.types.width(node.dtype) for count in band_of(node, self.extents).arrays
         )
         if node.is_summed:
             return matrices + windows + products
         still = 0 if matrices <= place else matrices
-        # Windows are put together of slices as long as the step from one block to the next.
+        # Windows are assembled from slices as long as the step between blocks.
         window = node.window
         blocks = Rows.of(node.rows, self.extents[window.output], self.extents[window.kernel], window)
         pieces = windows // blocks.width * blocks.overlapping * blocks.step
         return still + max(windows + products, 2 * pieces)
 
     def _extended(self, node: Read, root: bool) -> int:
-        """The arrays of a tensor with more elements than it has: one for each step, but for the last where it is read.
+        """The arrays of an extended tensor: one for each step, except the last one where it is read.
 
         Two of them exist at a time.
         """
@@ -378,11 +383,11 @@ class Meter:
         return sum(map(self.flops, (*block.nodes, *block.sums))) + (BUILTIN_FLOPS + 2) * self.points(scores.value)
 
     def _slid(self, node: Band) -> "Meter":
-        """With the extent of the positions."""
+        """The meter with the extent of the positions."""
         return Meter({**self.extents, node.window.position: band_of(node, self.extents).positions})
 
     def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
-        """The bytes of a sliding read some of whose windows have been `reduced` already."""
+        """The bytes of a sliding read, some of whose windows are already `reduced`."""
         positions = {
             w.position: w.stride * (self.extents[w.output] - 1) + w.dilation * (self.extents[w.kernel] - 1) + 1
             for w in windows
@@ -410,14 +415,14 @@ def _products(plan: BlockedLoop) -> MatrixProducts:
 
 
 def loop_bytes(whole: FusedReduction) -> int:
-    """What the loops need beside operands and results."""
+    """The memory of the loops besides operands and results."""
     match whole.group, whole.schedule:
         case Softmax() as group, Blocks() as blocks:
             return _softmax_bytes(group, blocks)
         case KernelSums() as group, Blocks() as blocks:
             return _bundle_bytes(group, plan_kernel_sums(group, blocks))
         case Extrema() as group, _:
-            # Results before and after the parts of a loop are put together.
+            # The results of parts are joined with those before and after the loop.
             results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
             return nest_bytes(group.place, group.form) + results
         case Nest() as nest, LoopSchedule() as form:
@@ -427,10 +432,10 @@ def loop_bytes(whole: FusedReduction) -> int:
 
 
 def _bundle_bytes(bundle: KernelSums, plan: BlockedLoop) -> int:
-    """A block of each matrix and one on the way, the columns, and what they are multiplied to, before and after."""
+    """A block of each matrix and an intermediate one, the columns, and their products, before and after."""
     own = _products(plan)
     width = ir.types.width(own.dtype)
-    # The rest has fewer points.
+    # The tail has fewer points.
     block = max(_block_size(plan, block) for block, _ in plan.parts) * width * max(ARRAYS, len(own.across))
     above, below = (sum(columns.width for columns in side) for side in (own.across, own.along))
     sides = (*own.batch, *own.rows), (*own.batch, *own.columns)
@@ -447,7 +452,7 @@ def _block_size(plan: BlockedLoop, block: Block) -> int:
 
 
 def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
-    """A block of scores, its exponentials or what else the sums are computed of, and the sums before and after it."""
+    """A block of scores, its exponentials or other operands of the sums, and the sums before and after it."""
     plan = plan_online_softmax(softmax, blocks)
     assert isinstance(plan.states, OnlineSoftmax)
     most = 0
@@ -458,25 +463,26 @@ def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
         inner = max(
             meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in block.sums
         )
-        # What the data of a product decide, the condition of its points is asked for there.
+        # For a product with a data-dependent mask, the condition is evaluated inside it.
         asked = any(isinstance(part, Contract) and any(part.live) for one in block.sums for part in below(one))
         most = max(most, scores + max(scores, inner) + asked * points)
     if plan.is_one_block:
-        # What the only block gives is a part of the results.
+        # The result of a single block is part of the results.
         return most
     pairs = zip(softmax.sums, plan.states.columns, strict=True)
     return most + 2 * sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
 
 
 def nest_bytes(nest: Nest, form: LoopSchedule, memory: int | None = None) -> int:
-    """The bytes that a nest needs beside operands and result."""
+    """The bytes that a nest needs besides operands and result."""
     return sum(nest_room(nest, form, memory))
 
 
 def nest_room(nest: Nest, form: LoopSchedule, memory: int | None = None) -> tuple[int, int]:
-    """The bytes of a nest's accumulators, which are there with those of other loops, and of what a block stores.
+    """The bytes of a nest's accumulators, which are live with those of other loops, and of the arrays stored by a
+    block.
 
-    XLA begins the loops of all parts at once.
+    XLA starts the loops of all parts at once.
     """
     if form.whole:
         return 0, 0
@@ -488,7 +494,7 @@ def nest_room(nest: Nest, form: LoopSchedule, memory: int | None = None) -> tupl
 
 
 def _sieve_bytes(nest: Nest, form: LoopSchedule, memory: int | None) -> int:
-    """The nests of a sieve, one after the other, what they leave, and the values of the blocks that are left."""
+    """The nests of a sieve in sequence, their results, and the values of the remaining blocks."""
     sieve = plan_two_stage(nest, form.sieve)
     nests = (sieve.firsts, sieve.blocks, sieve.rest)
     loops = max(nest_bytes(one, replace(choose(one), sieve=0), memory) for one in nests)
@@ -498,7 +504,7 @@ def _sieve_bytes(nest: Nest, form: LoopSchedule, memory: int | None) -> int:
 
 
 def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
-    """The accumulators and as much again where they meet; what a block stores."""
+    """The accumulators, twice while they are combined, and the arrays stored by a block."""
     loop = plan_nest(nest, form)
     own = _accumulators(loop)
     width = ir.types.width(own.dtype)
@@ -509,33 +515,34 @@ def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     moved = whole * width if loop.tiles or own.axes != nest.axes else 0
     if own.ranks is not None:
         moved += whole * 2 * width * own.ranks
-    # A single accumulator of the result's type and order is the result.
+    # A single accumulator with the result's type and layout is the result.
     is_result = rows == own.count == 1 and not moved and own.dtype == nest.reduce.dtype
     turned, passing = _turned(nest, loop)
     if is_result:
         return moved + turned + passing, inside
     if own.reducer.inject is not None and loop.unroll > 1 and _is_stored(nest):
-        # The scores of a trip, which its maximum and its sum use.
+        # The scores of a trip, which are used by its maximum and its sum.
         inside += result // own.count * rows * loop.unroll
     meeting = _meeting(loop, result, rows)
-    # What lies otherwise for the loop is gone when the rows meet.
+    # Operands copied to the loop's layout are freed before the rows are combined.
     return result * rows + moved + max(meeting, turned), inside
 
 
 def _is_stored(nest: Nest) -> bool:
-    """Whether XLA rather stores the values of a nest than to compute them twice."""
+    """Whether XLA stores the values of a nest rather than compute them twice."""
     divides = any(isinstance(node, ir.Binary) and node.operator == "/" for node in ir.walk(nest.reduce.body))
     return divides or is_costly(nest)
 
 
 def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
-    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
-    copies that XLA makes on the way."""
+    """The bytes of operands with another layout while a loop runs, with the parts that a trip reads at once; and of the
+    copies that XLA makes for them.
+    """
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in loop.layouts if one.is_copied}
     if _accumulators(loop).written_out:
-        # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
-        # part is that of two trips. What the loop does not walk along has no parts.
+        # XLA transposes operands that do not change along the vectors where they are read; of the rest each trip's
+        # part, the first part being that of two trips. Operands not along the loop have no parts.
         last = _accumulators(loop).axes[-1:]
         reads = {a.tensor.name for a in ir.accesses(nest.reduce) if any({*last} & i.variables for i in a.indices)}
         cut = {cut.tensor for cut in loop.cuts}
@@ -545,7 +552,7 @@ def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
     outside = {*nest.axes, *nest.reduce.indices}
     walked: set[str] = set()
     for access in ir.accesses(nest.reduce):
-        # XLA puts what inner reductions walk along first, in two steps, where the rest is a vector.
+        # XLA moves the axes of inner reductions first, in two steps, if the rest is a vector.
         last = access.indices[-1] if access.indices else None
         if last is not None and not last.is_data and not last.variables <= outside:
             is_vector = any(index.variables & {*nest.axes} for index in access.indices)
@@ -566,18 +573,18 @@ def _size(operand: Operand) -> int:
 
 
 def _meeting(loop: BlockedLoop, result: int, rows: int) -> int:
-    """What the accumulators of all rows need while they are combined, half by half."""
+    """The memory of the accumulators of all rows while they are combined, half by half."""
     own = _accumulators(loop)
     if own.count == 1:
         return result * _stored_halves(rows)
     if own.reducer.inject is not None:
         return result * rows // 2
-    # A value and its place are one array in the loop and two behind it, with what says which half counts.
+    # A value and its position are one array in the loop and two after it, with a mask of the valid half.
     return result * rows + prod(loop.shape(own.axes)) * (rows // 2) if rows > FUSED // 4 else 0
 
 
 def _stored_halves(rows: int) -> int:
-    """The rows that are stored while rows are halved: XLA fuses halvings, but for those of odd rows, and at `FUSED`."""
+    """The rows stored during halving: XLA fuses halvings, except of an odd number of rows, and every `FUSED`-th."""
     stored = 0
     while rows > FUSED // 2:
         half = -(-rows // 2)
@@ -606,7 +613,7 @@ def _alone(nest: Nest) -> Meter:
 
 
 def lies(node: Node) -> Axes:
-    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
+    """The axes of an array in memory order; for one that is assembled from pieces, the requested order."""
     if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
         return node.axes
     if not all(map(is_reshape, node.views)):
@@ -616,7 +623,7 @@ def lies(node: Node) -> Axes:
 
 
 def fuses(node: Fold) -> bool:
-    """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
+    """Whether XLA reduces without storing the operand: float sums, minima and maxima, without selects or gathers."""
     if isinstance(node.operand, Read):
         return True
     if not (node.reducer is ir.Reducer.SUM or node.reducer.is_extremum) or node.dtype not in ("float32", "float64"):

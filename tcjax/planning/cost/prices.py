@@ -1,8 +1,8 @@
-"""What a plan is expected to cost: the seconds that choices stand on.
+"""The predicted cost of a plan, in seconds: the basis of all choices.
 
 A price is a sum over the kernels that XLA makes of a computation, each with the time of its arithmetic or of its
-memory, whichever is longer, by the constants of a `Machine`. Prices are meant for comparing plans of one computation;
-``python -m bench.prices`` says how far they are from times.
+memory, whichever is longer, by the constants of a `Machine`. Prices are for comparing plans of one computation;
+``python -m bench.prices`` compares them with measured times.
 """
 
 from collections import Counter
@@ -36,10 +36,10 @@ from ..data.stages import (
 from .bill import LEAST_ROW, Bill, Kernel, is_view
 from .meter import Meter, fuses, lies
 
-# Of fewer values no function is computed in vectors.
+# With fewer values, functions are not vectorised.
 FEW_LANES = 16
 
-# A running reduction of sections, by halves, takes so many times as long as one of a whole row.
+# The cost of a running reduction in sections, by halving, relative to that of a whole row.
 RUNNING = 3
 
 
@@ -49,10 +49,10 @@ NO_SHAPES: Shapes = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What other statements make of one: its values are a part of an array (`joined`), are not stored (`inside`).
+    """How a statement is affected by others: its values are part of an array (`joined`), or not stored (`inside`).
 
-    Those that are inside of another loop may be `turned`: it walks through them in another order. Of the tensors that
-    are `fused`, none is stored.
+    `turned` applies to one computed inside another loop that traverses it in another order. `fused` tensors are not
+    stored.
     """
 
     joined: bool = False
@@ -67,7 +67,7 @@ ALONE = Around()
 def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU, shapes: Shapes = NO_SHAPES) -> Price:
     """The price of a computation whose result is stored; `extents` are those of its indices.
 
-    `shapes` are those of tensors that are looked up: without them they are small.
+    `shapes` are those of looked-up tensors, which are assumed to be small otherwise.
     """
     bill = Bill(machine, Meter(extents), shapes)
     if is_view(node):
@@ -80,14 +80,14 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
 
 
 def price_of_copy(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
-    """The price of a copy of an array with its axes in another order."""
+    """The price of a transposed copy of an array."""
     bill = Bill(machine, Meter(extents), NO_SHAPES)
     bill.transposed(node, node.axes, node.axes)
     return _price(bill)
 
 
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
-    """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
+    """The price of one statement, including the store of its values; `around` says how others affect it."""
     total = _alone(stage, machine, shapes, around)
     for part in (*stage.before, *(() if stage.proviso is None else stage.proviso.asked)):
         total += price(part, machine, shapes)
@@ -95,7 +95,7 @@ def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, ar
 
 
 def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | None") -> Price:
-    """The price without what is computed before."""
+    """The price without the computations before it."""
     if stage.chunks is not None:
         step = price(stage.chunks.step, machine, shapes)
         total = step * stage.chunks.count + Price.waiting(stage.chunks.count * machine.trip)
@@ -141,7 +141,7 @@ def stage_price(stage: Call, machine: Machine = CPU) -> Price:
         return once
     if once.bytes <= machine.small:
         widest = max((prod(inner.shape) for inner in stage.plan.stages if isinstance(inner, Compute)), default=0)
-        # A loop in such a step is a part of the same kernel.
+        # A loop in such a step is part of the same kernel.
         call = MACHINES[machine.kind].call * (machine.alone if widest < FEW_LANES else 1.0)
         once = _statements(stage.plan, replace(machine, dispatch=0.0, fork=0.0, call=call))
     return (once + Price.waiting(machine.step)) * stage.steps.count
@@ -170,9 +170,9 @@ def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Pri
 
 
 def surroundings(plan: Plan) -> dict[int, Around]:
-    """What XLA makes of neighbours: parts that are joined, and values that are computed where they are read."""
+    """How XLA combines neighbours: parts that are joined, and values that are computed where they are read."""
     joined = {first + n: False for first, assembly in plan.assemblies.items() for n in range(assembly.stages)}
-    # The base of an overlay is no array of its own.
+    # The base of an overlay is not an array of its own.
     joined |= {first: isinstance(assembly.whole, Overlay) for first, assembly in plan.assemblies.items()}
     stages = plan.stages
     made = Counter(stage.target for stage in stages if isinstance(stage, Compute))
@@ -195,7 +195,7 @@ def surroundings(plan: Plan) -> dict[int, Around]:
 
 
 def _is_turned(stage: Compute, tensor: str) -> bool:
-    """Whether a statement walks along another axis of a tensor than the minor one."""
+    """Whether a statement traverses a tensor along another axis than the minor one."""
     for part in below(stage.value):
         if isinstance(part, Read) and part.tensor == tensor:
             order = lies(part)
@@ -238,12 +238,12 @@ def is_one_loop(stage: Compute) -> bool:
 
 
 def is_plain(stage: Compute) -> bool:
-    """Whether a statement is one computation, whose values go to a box of the target."""
+    """Whether a statement is a single computation, whose values go to a box of the target."""
     return not stage.store.is_scatter and stage.chunks is None and stage.proviso is None
 
 
 def _fuses_with(stage: Compute) -> bool:
-    """Whether what a statement reads can be computed in the loop that reads it."""
+    """Whether the operand of a statement can be computed in the loop that reads it."""
     value = stage.value
     if isinstance(value, Fold) and fuses(value):
         value = value.operand
@@ -268,7 +268,7 @@ def _price(bill: Bill) -> Price:
 
 
 def _dense(stage: Compute, bill: Bill, around: Around) -> None:
-    """Values in a box of the target: written by the kernel that computes them, unless that is an operation alone."""
+    """Values in a box of the target: written by the kernel that computes them, unless that is a separate operation."""
     store, value, meter = stage.store, stage.value, bill.meter
     width = ir.types.width(stage.dtype)
     target = prod(stage.shape)
@@ -286,21 +286,21 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
         bill.fuse(store.mask, kernel)
     if going_on:
         kernel.read[stage.target] = written * width
-    # A new array has zeros around it; of one that is there, XLA writes the part in its place.
+    # A new array is padded with zeros; in an existing one, XLA writes the part in place.
     count = written if store.keeps or around.joined else max(written, target)
     bill.close(kernel, 0 if around.inside else count * width, count)
 
 
 def _scatters(reducer: Reducer) -> int:
-    """The scatters of XLA that one is: of each number that is kept; of a place, two more that find the first.
+    """The number of XLA scatters: one per stored number; for a position, two more that find the first one.
 
-    What is added through a function is taken relative to the largest, which is another one.
+    Values added through a function are taken relative to the largest, which needs another one.
     """
     return reducer.states + 2 * reducer.gives_position + (reducer.inject is not None)
 
 
 def _scatter(stage: Compute, bill: Bill) -> None:
-    """Values at places that data decides: what is computed is stored first, and each point or row goes on its own."""
+    """Values at data-dependent positions: they are stored first, and then each point or row is scattered."""
     store, value, machine, meter = stage.store, stage.value, bill.machine, bill.meter
     width = ir.types.width(stage.accumulate)
     parts = [value, *(part for part in (store.mask, store.weight) if part is not None)]

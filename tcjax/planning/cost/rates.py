@@ -1,22 +1,22 @@
-"""How long one operation on one element takes."""
+"""The time of one operation on one element."""
 
 from typing import Final
 
 from ... import ir
 from ..data.machine import CHEAP, MOST_PRODUCTS, Machine
 
-# Functions that XLA has vectorised code for, and those that it makes of these.
+# Functions with vectorised code in XLA, and those built from them.
 QUICK_CALLS: Final = frozenset(
     ["exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "silu", "cbrt", "erf", "gelu"]
 ) | frozenset(["sinh", "cosh", "softplus"])
 ROOTS: Final = frozenset(["sqrt", "rsqrt", "fdivide", "hypot", "rhypot", "norm3d", "norm4d"])
 DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem", "share"])
-# Division of integers, which no vector unit has.
+# Integer division, which vector units do not have.
 INTEGER_DIVISION: Final = 4
 
 
 def slower(dtype: str, machine: Machine) -> float:
-    """How many times longer than for 32 bits an operation on vectors takes."""
+    """The slowdown of vector operations relative to 32-bit types."""
     bits = ir.types.BITS[dtype]
     if bits == 16 and ir.types.is_float(dtype):
         return machine.half
@@ -26,7 +26,7 @@ def slower(dtype: str, machine: Machine) -> float:
 
 
 def operator_time(operator: str, dtype: str, machine: Machine) -> float:
-    """The time of an operator at one point."""
+    """The time of an operator per point."""
     slow = slower(dtype, machine)
     if operator in DIVISIONS:
         return machine.division * slow * (INTEGER_DIVISION if ir.types.is_integral(dtype) else 1)
@@ -36,7 +36,7 @@ def operator_time(operator: str, dtype: str, machine: Machine) -> float:
 
 
 def power_time(exponent: float | None, machine: Machine) -> float:
-    """The time of a power: of a small whole number it is products, of one and a half a root besides."""
+    """The time of a power: products for a small integer, plus a root for a half."""
     if exponent is None or 2 * exponent != int(2 * exponent) or abs(exponent) > MOST_PRODUCTS:
         return machine.slow_call
     whole = int(abs(exponent))
@@ -45,7 +45,7 @@ def power_time(exponent: float | None, machine: Machine) -> float:
 
 
 def call_time(function: str, machine: Machine) -> float:
-    """The time of a function at one point."""
+    """The time of a function per point."""
     if function in CHEAP:
         return machine.element
     if function in ROOTS:

@@ -1,1 +1,1 @@
-"""What plans are made of: data only, which `lowering` turns into JAX."""
+"""The data structures of plans, which `lowering` turns into JAX."""

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The values of a stage, counted from the first of the group."""
+    """The values of a stage, numbered from the first of the group."""
 
     stage: int
 
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """What no stage writes."""
+    """Elements that no stage writes."""
 
     shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Parts behind each other along an axis."""
+    """Parts concatenated along an axis."""
 
     axis: int
     parts: "tuple[Whole, ...]"
@@ -27,7 +27,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Interleave:
-    """The first part at places 0, n, 2n, ... of an axis, the second at 1, n+1, ..., of n parts; `extent` in all."""
+    """The first of n parts at positions 0, n, 2n, ... of an axis, the second at 1, n+1, ...; `extent` in all."""
 
     axis: int
     extent: int
@@ -36,7 +36,7 @@ class Interleave:
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """One part with zeros around it, and `between` its elements: (before, after, between) for each axis."""
+    """A part padded with zeros around and `between` its elements: (before, after, between) for each axis."""
 
     part: Part
     widths: tuple[tuple[int, int, int], ...]
@@ -44,10 +44,10 @@ class Pad:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A part over a whole array: (before, after, between) for each axis say where.
+    """A part written over a whole array, at (before, after, between) along each axis.
 
-    `apart`: later stages read the array at several places, and must not compute it again at each. `everywhere`: the
-    part is computed along the whole axes, and counts in its place.
+    `apart`: later stages read the array in several places, and must not recompute it in each. `everywhere`: the part is
+    computed along whole axes, and masked to its place.
     """
 
     base: Part
@@ -62,14 +62,14 @@ Whole = Part | Zeros | Join | Interleave | Pad | Overlay
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A run of stages with one target, and how their values make it."""
+    """A run of stages with one target, and how it is assembled from their values."""
 
     stages: int
     whole: Whole
 
 
 def describe(whole: Whole) -> str:
-    """The way in which the parts are put together, in a few words."""
+    """How the parts are assembled, in a few words."""
     match whole:
         case Join(axis):
             return f"joined along dimension {axis}"

@@ -1,4 +1,4 @@
-"""How large the blocks are in which a band of a product of matrices is computed."""
+"""The block sizes of a band matrix product."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .nodes import Axes, Band, Window
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """`count` blocks of `rows` rows, each of which meets `width` positions; the next one begins `step` further on."""
+    """`count` blocks of `rows` rows, each of which meets `width` positions; the next begins `step` positions later."""
 
     rows: int
     count: int
@@ -19,21 +19,22 @@ class Blocks:
 
     @staticmethod
     def of(rows: int, extent: int, shifts: int, window: Window) -> "Blocks":
-        """The blocks of `extent` rows, each of which meets a position for each of the shifts."""
+        """The blocks of `extent` rows, each of which meets one position per shift."""
         width = window.stride * (rows - 1) + window.dilation * (shifts - 1) + 1
         return Blocks(rows, -(-extent // rows), width, window.stride * rows)
 
     @property
     def overlapping(self) -> int:
-        """How many steps the positions of a block take."""
+        """The number of steps spanned by the positions of a block."""
         return -(-self.width // self.step)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The elements of what is stored (`arrays`): blocks of `still`, of `sliding`, and the products, if not the result.
+    """The sizes of stored arrays, in elements (`arrays`): blocks of `still` and `sliding`, and the products unless they
+    are the result.
 
-    `matrices` are the count of products, their rows, columns, and terms of each element; `positions` is their extent.
+    `matrices` gives the number of products, their rows, columns, and terms per element; `positions` is their extent.
     """
 
     arrays: tuple[int, int, int]
@@ -42,7 +43,7 @@ class Sizes:
 
     @property
     def products(self) -> int:
-        """How many elements are multiplied."""
+        """The number of multiplied elements."""
         return prod(self.matrices)
 
 

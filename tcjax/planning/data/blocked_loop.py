@@ -12,16 +12,18 @@ from .nodes import Axes, Node
 from .online_softmax import OnlineSoftmax
 from .vector_accumulators import VectorAccumulators
 
-# The number of a block, that of a block within its trip, a value of the loop within a block, and where a block begins
-# that follows its tile; no program has such names.
+# The number of a block, the number of a block within its trip, a loop value within a block, and the start of a block
+# that follows its tile; no program uses such names.
 BLOCK, STEP, ROW, BEGIN = (IndexVar(name) for name in ("t.", "u.", "r.", "b."))
-# No position is farther from 0.
+# All positions have a smaller absolute value.
 FARTHEST: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """`size` values of an axis from `start` on, which is at least `lo`, `count` times; the last tile may overlap."""
+    """`count` tiles of `size` values of an axis, each from its `start` on, which is at least `lo`; the last one may
+    overlap.
+    """
 
     axis: IndexVar
     start: IndexVar
@@ -41,10 +43,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """``weight * loop + rest >= 0`` has to hold; over a tile that starts at `starts` the rest is at most
+    """The condition ``weight * loop + rest >= 0``; over a tile that starts at `starts` the rest is at most
 
-    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes. Where it depends on `data`,
-    the largest of these values in the tile is added.
+    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes. If it depends on `data`, the
+    largest of these values in the tile is added.
     """
 
     weight: int
@@ -53,9 +55,9 @@ class End:
     data: Node | None = None
 
     def limit(self, starts: Sequence[Any], largest: Any = 0) -> Any:
-        """The first value of the loop that may count; with a negative weight, the one behind the last.
+        """The first loop value that may be active; with a negative weight, the one after the last.
 
-        Starts, the `largest` of the data and the result are numbers, or arrays of integers.
+        Starts, the `largest` of the data and the result are numbers, or integer arrays.
         """
         pairs = zip(self.coefficients, starts, strict=True)
         rest = self.base + largest + sum(factor * start for factor, start in pairs)
@@ -68,9 +70,9 @@ def between(
     larger: Callable[[Any, Any], Any] = max,
     smaller: Callable[[Any, Any], Any] = min,
 ) -> tuple[Any, Any]:
-    """Of a half-open span of the loop, the part that these limits leave, which may be empty.
+    """The part of a half-open span of the loop within these limits, which may be empty.
 
-    Numbers, or arrays with operations of their own.
+    Works for numbers, and for arrays with their own operations.
     """
     first, behind = span
     for end, limit in limits:
@@ -80,7 +82,7 @@ def between(
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The values at the points of a block, and which of them take part (None: all)."""
+    """The values at the points of a block, and the mask of active points (None: all)."""
 
     value: Node
     live: Node | None
@@ -88,7 +90,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`width` values of the loop: the `points` that all states share, and `sums` that are computed of those."""
+    """`width` loop values: the `points` that all states share, and `sums` computed from these."""
 
     width: int
     points: tuple[Points, ...]
@@ -96,13 +98,13 @@ class Block:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All that is computed for the points."""
+        """All computations for the points."""
         return tuple(node for one in self.points for node in (one.value, one.live) if node is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A dimension of a tensor that the loop index walks from element `first` on: a trip reads its part at once."""
+    """A dimension of a tensor that the loop index traverses from element `first` on: a trip reads its part at once."""
 
     tensor: str
     dimension: int
@@ -111,16 +113,16 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class BlockedLoop:
-    """`count` blocks of values of an index that begins with `lo`, one after the other, and a `tail` behind them.
+    """`count` blocks of values of an index that begins at `lo`, in sequence, followed by a `tail`.
 
-    Results are computed for one of the `tiles` at a time; where `ends` do not hold, no point of it counts. The points
-    of a block lie along `axes`, with these `extents` in a tile. Blocks may use the number of the `BLOCK`, and for
-    tensors that are `cuts` the `STEP` of the block in its trip, which has `unroll` of them. `states` say what is
-    remembered of the points. `layouts` say how tensors lie meanwhile, and under which name. The `rest` is the loop for
-    what no tile of this one has, of the axis of the only one.
+    Results are computed for one of the `tiles` at a time; if `ends` do not hold, none of its points is active. The
+    points of a block are along `axes`, with these `extents` in a tile. Blocks may use the number of the `BLOCK`, and
+    for tensors in `cuts` the `STEP` of the block in its trip, which has `unroll` of them. `states` say what is
+    accumulated over points. `layouts` give the layouts and names of tensors during the loop. `rest` is the loop for the
+    part of the only tiled axis that no tile covers.
 
-    A loop that `follows` its tiles has one block, which begins for each tile where the `ends` do, `BEGIN`, but at this
-    value or before it: so it has all values that may count, and is inside of the range.
+    A loop that `follows` its tiles has one block per tile, which begins at `BEGIN`, where the `ends` do, but not after
+    this value: so it contains all active values, and stays inside the range.
     """
 
     axes: Axes
@@ -140,12 +142,12 @@ class BlockedLoop:
 
     @property
     def width(self) -> int:
-        """The values of the loop in a block."""
+        """The number of loop values in a block."""
         return 0 if self.body is None else self.body.width
 
     @property
     def parts(self) -> tuple[tuple[Block, int], ...]:
-        """The kinds of blocks, and how many there are of each."""
+        """The kinds of blocks, and the number of each."""
         every = (self.body, self.count), (self.tail, 1)
         return tuple((block, count) for block, count in every if block is not None)
 
@@ -162,11 +164,11 @@ class BlockedLoop:
         return tuple(self.extents[axis] for axis in axes)
 
     def whole(self, axes: Axes) -> tuple[int, ...]:
-        """The extents of axes of the results of all tiles."""
+        """The extents of axes in the results of all tiles."""
         tiled = {tile.axis: tile.extent for tile in self.tiles}
         return tuple(tiled.get(axis, self.extents[axis]) for axis in axes)
 
     @property
     def visits(self) -> int:
-        """How many tiles there are."""
+        """The number of tiles."""
         return prod(tile.count for tile in self.tiles)

@@ -1,4 +1,4 @@
-"""How derivatives of a group of reductions are computed: statements, and what they read beside its operands."""
+"""How derivatives of a group of reductions are computed: statements, and what they read besides its operands."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .nests import LoopSchedule
 from .nodes import Axes
 from .stages import Compute
 
-# Names that no program can use: of the result of a nest, of its cotangent, and of the tangent that is computed.
+# Names that no program can use: for the result of a nest, for its cotangent, and for its tangent.
 RESULT, COTANGENT, TANGENT = "result.", "cotangent.", "tangent."
 
 
@@ -17,16 +17,16 @@ def tangent_name(operand: str) -> str:
 
 
 def cotangent_name(sum: int) -> str:
-    """The name of what a sum of a group receives."""
+    """The name of the cotangent of a sum in a group."""
     return f"{COTANGENT}{sum or ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A group and how its loops run.
+    """A group and its loop schedule.
 
-    `results` are the numbers of those results that are wanted, `beside` others that derivatives read, by name. What it
-    reads is computed once more where it is `behind` a barrier.
+    `results` are the numbers of the results needed, `beside` other arrays that derivatives read, by name. Its operands
+    are recomputed `behind` a barrier.
     """
 
     group: Group
@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ByFormula:
-    """A result that statements find, of which its derivative reads those that come `before` the last one."""
+    """A result computed by statements; its derivative reads those that come `before` the last one."""
 
     before: tuple[Compute, ...]
     value: Compute
@@ -46,9 +46,9 @@ class ByFormula:
 
 @dataclass(frozen=True, slots=True)
 class Tangent:
-    """The tangent of a result: its `value`, which reads what is computed `before`, the `operands`, and their tangents.
+    """The tangent of a result: its `value`, which reads the targets of `before`, the `operands`, and their tangents.
 
-    Where the tensor `single` is 1 everywhere, it is `alone`, which takes much less to compute.
+    If the tensor `single` is 1 everywhere, the tangent is `alone`, which is much cheaper.
     """
 
     operands: tuple[str, ...]
@@ -60,9 +60,9 @@ class Tangent:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A sum of ``exp(scores - statistic) * weight``: where the `statistic` grows, the whole sum shrinks by as much.
+    """A sum of ``exp(scores - statistic) * weight``: when the `statistic` grows, the whole sum shrinks accordingly.
 
-    It is the number of a result, which has the axes `own` among the `axes` of the sum.
+    The statistic is given as a result's number; it has the axes `own` among the `axes` of the sum.
     """
 
     statistic: int
@@ -72,10 +72,10 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class Tangents:
-    """How the results of a group are computed where their tangents are wanted, and each tangent (None: it is zero).
+    """How the results of a group are computed when their tangents are needed, and each tangent (None if it is zero).
 
-    `operands` are the names of the group's operands, as the statements have them. Those that are `together` are
-    statements of one pass, by the numbers of their results. `shifts` say by how much more a result changes.
+    `operands` are the names of the group's operands in the statements. `together` lists statements that run in one
+    pass, by result number. `shifts` are additional terms of a result's tangent.
     """
 
     operands: tuple[str, ...]
@@ -87,11 +87,10 @@ class Tangents:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What operands receive of the sums with these numbers: statements that are computed together.
+    """The cotangents of operands from the sums with these numbers: statements that are computed together.
 
-    Each comes with the number of its sum and the name of the operand; of the same ones each goes on from the one
-    before. They read the sums' cotangents and `operands`. XLA must not compute what two receipts share once, and store
-    it.
+    Each comes with its sum's number and the operand's name; several for the same operand accumulate. They read the
+    sums' cotangents and `operands`. XLA must not compute subexpressions shared by two receipts once, and store them.
     """
 
     sums: tuple[int, ...]
@@ -101,9 +100,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Cotangents:
-    """What the operands receive in which the sums of a group are linear, once its statistics are computed.
+    """The cotangents of the operands in which the sums of a group are linear, once its statistics are computed.
 
-    `operands` are the names of the group's operands, as the statements have them.
+    `operands` are the names of the group's operands in the statements.
     """
 
     operands: tuple[str, ...]

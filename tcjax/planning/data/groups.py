@@ -1,4 +1,4 @@
-"""Reductions over the same points, which one loop computes."""
+"""Reductions over the same points, computed by one loop."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from .nests import LoopSchedule, Nest, Operand
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How the pass runs: `width` values of `loop` at a time, for so many values of each axis of the `tile`.
+    """How the pass runs: `width` values of `loop` at a time, for a `tile` of the axes.
 
-    Of one that `follows` the guard, each tile has one block, which is where the guard may hold.
+    If it `follows` the guard, each tile has one block, located where the guard may hold.
     """
 
     loop: IndexVar
@@ -24,8 +24,8 @@ class Blocks:
 class Softmax:
     """`statistics` of the same scores, and `sums` of ``exp(scores - statistic) * weight``, all of them nests.
 
-    A statistic is a maximum or a logarithm of a sum of exponentials; a sum reads it as the tensor that
-    `statistic_name` names. Indices mean the same in all nests, as do the names of `operands`.
+    A statistic is a maximum or a logsumexp; a sum reads it as the tensor named by `statistic_name`. Indices and names
+    of `operands` have the same meaning in all nests.
     """
 
     operands: tuple[Operand, ...]
@@ -38,7 +38,7 @@ class Softmax:
 
     @property
     def rows(self) -> tuple[IndexVar, ...]:
-        """The axes of the scores, for each value of which the loop runs."""
+        """The axes of the scores; the loop runs for each of their values."""
         return self.statistics[0].axes
 
     @property
@@ -60,7 +60,7 @@ class Softmax:
 
 
 def statistic_name(number: int) -> str:
-    """What the sums call a statistic; no program has such a name."""
+    """The name of a statistic in the sums; no program uses such a name."""
     return f"m.{number}"
 
 
@@ -77,14 +77,14 @@ def parts(nest: Nest) -> tuple[ir.Call, ir.Expr | None]:
 
 @dataclass(frozen=True, slots=True)
 class KernelSums:
-    """The `sums`, in which indices mean the same, as do the names of `operands`."""
+    """The `sums`; indices and names of `operands` have the same meaning in all of them."""
 
     operands: tuple[Operand, ...]
     sums: tuple[Nest, ...]
 
     @property
     def statistics(self) -> tuple[Nest, ...]:
-        """None: a softmax has some."""
+        """None: only a softmax has statistics."""
         return ()
 
     @property
@@ -98,10 +98,10 @@ class KernelSums:
 
 @dataclass(frozen=True, slots=True)
 class Extrema:
-    """The `place` and the `value` of an extremum, and the number of `ties` where it is wanted, all of them nests.
+    """The `place` and the `value` of an extremum, and the number of `ties` if needed, all of them nests.
 
-    Indices mean the same in all nests. The number of ties reads the others as the tensors of `statistic_name`. The
-    loop has the `form` that it has for the place alone.
+    Indices have the same meaning in all nests. The number of ties reads the others as the tensors of `statistic_name`.
+    The loop has the schedule `form` of the position alone.
     """
 
     place: Nest
@@ -120,7 +120,7 @@ class Extrema:
 
     @property
     def sums(self) -> tuple[Nest, ...]:
-        """None: a softmax has some."""
+        """None: only a softmax has such sums."""
         return ()
 
     @property
@@ -133,7 +133,7 @@ class Extrema:
 
     @property
     def blocks(self) -> Blocks:
-        """How much of the loop one trip has."""
+        """How much of the loop is in one trip."""
         form = self.form
         return Blocks(form.loop, form.rows * form.unroll, () if form.tile is None else (form.tile,))
 

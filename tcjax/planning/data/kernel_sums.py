@@ -10,7 +10,7 @@ from .nodes import Axes, Node
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns side by side that a matrix is multiplied with: `parts` of so many `widths`, along `extra` axes.
+    """The concatenated columns that a matrix is multiplied with: `parts` of these `widths`, along `extra` axes.
 
     None is 1.
     """
@@ -29,7 +29,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``mask ? factor * (matrix times the columns of a part) : 0``, negative or not; without a factor it is 1."""
+    """``mask ? factor * (matrix times the columns of a part) : 0``, possibly negated; a missing factor is 1."""
 
     matrix: int
     part: int
@@ -42,11 +42,11 @@ class Piece:
 class MatrixProducts:
     """The products of the matrices of a block with columns, from both sides.
 
-    The points of a block are its matrices, along `batch`, `rows` and `columns`; where one is not live, it is zero, and
-    what it is multiplied with does not count, even if it is infinite. The last of the rows is tiled, along the last of
-    the columns goes the loop. `across` is what each matrix is multiplied with
-    for sums over columns, `along` that for sums over rows, which go on from tile to tile. `pieces` are the terms of
-    each sum, of which those over rows are `summed`.
+    The points of a block are its matrices, along `batch`, `rows` and `columns`; a masked element is zero, and
+    contributes 0 even if it is multiplied by infinity. The last of the rows is tiled, and the loop runs along the last
+    of the columns. `across` are the columns that each matrix is multiplied with for sums over columns, `along` those
+    for sums over rows, which continue from tile to tile. `pieces` are the terms of each sum; those over rows are
+    `summed`.
     """
 
     batch: Axes

@@ -1,4 +1,4 @@
-"""What runs where the primitive is lowered in XLA operations."""
+"""What runs where the primitive is lowered to XLA operations."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from .two_stage import TwoStage
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """A nest as operations that XLA fuses, over operands that lie as `layouts` say (without: as they are)."""
+    """A nest as operations that XLA fuses, over operands with these `layouts` (unchanged without)."""
 
     node: Node
     axes: Axes
@@ -23,7 +23,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """A loop without points: what each result is then."""
+    """A loop without points, and the value of each result in that case."""
 
     values: tuple[bool | int | float, ...]
 
@@ -50,7 +50,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A nest in loops, of which each has a part of `axis` (None: there is one)."""
+    """A nest as several loops, each for a part of `axis` (None: a single one)."""
 
     axis: IndexVar | None
     pieces: tuple[Piece, ...]
@@ -58,10 +58,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class OneByOne:
-    """The results of a group one after the other: plainly, or each as a nest with a schedule of its own.
+    """The results of a group one by one: plainly, or each as a nest with its own schedule.
 
-    `behind` says that XLA must not compute what two results share once, and store it. The nests are the group's, or
-    `others` that compute the same.
+    `behind` says that XLA must not compute subexpressions shared by two results once, and store them. The nests are the
+    group's, or equivalent `others`.
     """
 
     parts: tuple[Alone | LoopSchedule, ...]
@@ -71,9 +71,9 @@ class OneByOne:
 
 @dataclass(frozen=True, slots=True)
 class Pallas:
-    """The results as Pallas kernels, which a CPU has to `interpret`; `otherwise` where none can be made.
+    """The results as Pallas kernels, which a CPU must `interpret`; `otherwise` if there are none.
 
-    Kernels compute the group, or an `other` one with the same results.
+    Kernels compute the group, or an equivalent `other` one.
     """
 
     interpret: bool

@@ -1,11 +1,11 @@
-"""How a tensor lies in memory while a loop runs."""
+"""The memory layout of a tensor during a loop."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`name` is `tensor` with its dimensions in `order`, and so much `padding` behind each row."""
+    """`name` is `tensor` with its dimensions in `order`, and `padding` elements after each row."""
 
     name: str
     tensor: str
@@ -14,10 +14,10 @@ class Layout:
 
     @property
     def is_turned(self) -> bool:
-        """Whether its dimensions lie in another order than the tensor's."""
+        """Whether its dimensions are permuted."""
         return self.order != tuple(range(len(self.order)))
 
     @property
     def is_copied(self) -> bool:
-        """Whether it is another array than the tensor."""
+        """Whether it is a copy of the tensor."""
         return self.is_turned or self.padding > 0

@@ -1,7 +1,7 @@
-"""What devices send one another over: bandwidth and latency of interconnects, for costs on meshes that nobody has.
+"""The bandwidth and latency of interconnects, for costs on hypothetical meshes.
 
-Rates are those of data sheets, in one direction: what a program reaches is less, so that times are what is left when
-all goes well. The row of the loopback is measured by ``python -m bench.calibrate --links``.
+Rates are those of data sheets, in one direction: programs reach less, so the times are lower bounds. The row of the
+loopback is measured by ``python -m bench.calibrate --links``.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class Link:
     """One row: an interconnect as one device sees it. Times are in seconds."""
 
     kind: str
-    byte: float  # of a byte that a device sends; it receives others meanwhile
-    message: float  # of a message, however short
+    byte: float  # per byte that a device sends; it receives at the same time
+    message: float  # per message, however short
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How devices of a kind are connected unless somebody says otherwise: so many in a `node`, and nodes."""
+    """How devices of a kind are connected by default: the number in a `node`, and links within and between nodes."""
 
     node: int
     inside: Link
@@ -29,7 +29,7 @@ class Network:
 
 # Medians of four runs of ``python -m bench.calibrate --links``: two processes with gloo on two cores, which were busy.
 LOOPBACK: Final = Link("loopback", byte=7.3e-10, message=1.7e-04)
-# 100 Gbit/s (IEEE 802.3ba). A message costs what it costs in software, the same as for the loopback: TCP and gloo.
+# 100 Gbit/s (IEEE 802.3ba). The software cost of a message is the same as for the loopback: TCP and gloo.
 ETHERNET: Final = Link("ethernet", byte=1 / 12.5e9, message=1.7e-04)
 # Latencies of NCCL's own model of trees of short messages: `hwLat` in NVIDIA/nccl, src/graph/tuning.cc, row LL.
 # 12 links of 25 GB/s in each direction (NVIDIA A100 data sheet: 600 GB/s both directions together).

@@ -1,15 +1,15 @@
-"""What operations cost on a kind of device: the one table that prices stand on.
+"""The cost of operations on a kind of device: the single table behind all prices.
 
 The row for the CPU has the medians of eleven runs of ``python -m bench.calibrate`` on two cores of an AMD EPYC with JAX
 0.12; some were fitted to the times of whole plans (docs/benchmarks.md). Times are those of the whole device: work that
-XLA divides between cores is timed on all of them.
+XLA distributes over cores is timed on all of them.
 """
 
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-# Functions that XLA computes anew wherever they are used.
+# Functions that XLA recomputes wherever they are used.
 CHEAP: Final = frozenset(["abs", "fabs", "sign", "relu", "floor", "ceil", "round", "trunc", "copysign"]) | frozenset(
     ["fmin", "fmax", "fdim", "fma", "isnan", "isinf", "isfinite", "real", "imag", "conj"]
 )
@@ -94,7 +94,7 @@ class Machine:
     streams: int  # terms that lie anywhere, at most: more arrays than that do not share the cache
 
     def traffic(self, count: int) -> float:
-        """The seconds in which a kernel moves so many bytes."""
+        """The seconds in which a kernel moves `count` bytes."""
         return count * (self.cached_byte if count <= self.cache else self.memory_byte)
 
 
@@ -226,5 +226,5 @@ MACHINES: Final = MappingProxyType({machine.kind: machine for machine in (CPU, G
 
 
 def machine_of(kind: str) -> Machine:
-    """The row for a kind of device, as JAX calls its platforms; an unknown one is priced as a CPU."""
+    """The row for a kind of device, named as by JAX; an unknown one is priced as a CPU."""
     return MACHINES.get("gpu" if kind in ("cuda", "rocm") else kind, CPU)

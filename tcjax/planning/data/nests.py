@@ -21,7 +21,7 @@ class Operand:
 class Nest:
     """``(axes) -> reduce``: one reduction at every point of its free indices, in `reduce.dtype`.
 
-    `box` has the half-open range of every index, those of reductions inside included; sizes are numbers, and given
+    `box` has the half-open range of every index, including those of inner reductions; sizes are numbers, and given
     ranges have become guards. The result has one dimension for each axis.
     """
 
@@ -42,7 +42,7 @@ class Nest:
 
     @property
     def results(self) -> "tuple[Nest, ...]":
-        """The nest as a group of reductions, of which it is the only one."""
+        """The nest as a group of reductions that contains nothing else."""
         return (self,)
 
     @property
@@ -52,21 +52,21 @@ class Nest:
 
     @property
     def sums(self) -> "tuple[Nest, ...]":
-        """The results that others do not read."""
+        """The results that no others read."""
         return (self,)
 
     @property
     def name(self) -> str:
-        """The nest in words that no other nest has, and that are the same in another process."""
+        """A text that identifies the nest, and is the same in all processes."""
         box = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in self.box)
         read = ", ".join(f"{o.name}: {o.dtype}{list(o.shape)} from {list(map(str, o.origin))}" for o in self.operands)
         return f"[{', '.join(map(str, self.axes))}] {ir.show_expr(self.reduce)} where {box} of {read}"
 
     @property
     def computed(self) -> "Nest":
-        """The nest that gives the same values for less: of rank 0, an order statistic is an extremum.
+        """A cheaper nest with the same values: at rank 0, an order statistic is an extremum.
 
-        Where several points have it, an order statistic passes its derivative to the first one, an extremum to all.
+        If several points attain it, an order statistic passes its derivative to the first one, an extremum to all.
         """
         reduce = as_extremum(self.reduce)
         return self if reduce is self.reduce else replace(self, reduce=reduce)
@@ -77,10 +77,10 @@ class LoopSchedule:
     """``loop = (t*unroll + u)*rows + r``: `t` is sequential, `u` is unrolled, `r` is vectorised.
 
     The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says
-    that those of a block are combined within it, by an operation of its own. With a `tile`, ``(axis, extent)``, the
-    result is computed so many values of one of its axes at a time. `whole`: as one operation, of which
-    XLA stores nothing. `sieve`: an order statistic looks for the first value in each block of so many points, and then
-    only into the blocks where these come first (0: it visits all points for each rank).
+    that those of a block are combined within it, by a separate operation. With a `tile`, ``(axis, extent)``, the result
+    is computed `extent` values of that axis at a time. `whole`: as one operation, of which XLA stores nothing. `sieve`:
+    an order statistic finds the first value in each block of this many points, and then examines only the blocks whose
+    values come first (0: it visits all points for each rank).
     """
 
     loop: IndexVar
@@ -93,9 +93,9 @@ class LoopSchedule:
 
 
 def as_extremum(reduce: ir.Reduce) -> ir.Reduce:
-    """The reduction; one for the first value in order as a minimum or maximum, or as its place.
+    """The reduction; for the first value in order, a minimum or maximum, or its position.
 
-    NaN comes first in both, and of equal values the first one.
+    NaN comes first in both, and the first value on ties.
     """
     reducer, rank = reduce.reducer, reduce.rank
     if rank is None or not isinstance(reducer, Reducer) or ir.number_of(rank) != 0:

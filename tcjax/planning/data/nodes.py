@@ -1,4 +1,4 @@
-"""Computations over named axes: what a plan is made of. Data only; `lowering` turns each node into JAX.
+"""Computations over named axes: the nodes of a plan. Data only; `lowering` turns each node into JAX.
 
 Every node yields an array whose dimensions are its `axes`, in that order; a node without axes yields a scalar.
 """
@@ -52,9 +52,9 @@ class Step(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One dimension of a read, as a slice: elements ``start, start + stride, ...``, `count` of them.
+    """One dimension of a read, as a slice: `count` elements ``start, start + stride, ...``.
 
-    `low` and `high` zeros are first laid around the dimension; `start` counts from the first of them, and may use
+    The dimension is first padded with `low` and `high` zeros; `start` counts from the first of them, and may use
     unrolled indices. `factors` split the strip row-major into ``(index, extent, block)``: a block of `block` elements
     for each value of the index, of which the next factor uses the front. No factor: one element, no axis.
     """
@@ -77,8 +77,8 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Read(Computation):
-    """A tensor, after its `views`, by slices, with an axis that several slices share taken along its diagonal, and by
-    lookups.
+    """A tensor, after its `views`, read by slices and lookups; an axis shared by several slices is taken along its
+    diagonal.
     """
 
     tensor: str
@@ -90,7 +90,7 @@ class Read(Computation):
 class Apply(Computation):
     """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element.
 
-    A ``share`` divides an exponential by the sum of all of them along the axes that the sum has not.
+    A ``share`` divides an exponential by the sum of exponentials along the axes missing from the sum.
     """
 
     operator: str
@@ -101,7 +101,7 @@ class Apply(Computation):
 class CallBuiltin(Computation):
     """A builtin or (`foreign`) a Python function, element by element.
 
-    Where `live` is false the result does not count, and harmless arguments take the place of the given ones.
+    Where `live` is false the result is masked, and harmless arguments replace the given ones.
     """
 
     function: str
@@ -112,14 +112,14 @@ class CallBuiltin(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Contract(Computation):
-    """The sum over all axes that are not in `axes` of the product of two operands.
+    """The product of two operands, summed over all axes that are not in `axes`.
 
-    The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
-    operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
-    `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
-    first operand only, the second those of the second, the third any of the result. With `copied` a copy of the first
-    operand is multiplied, whose columns are what is summed. What a `turned` operand receives is a product with rows and
-    columns exchanged. `derivative` is that of an `Unroll`.
+    The first operand is first repeated along the `spread` axes of the second. Where a node of `live` is false, its
+    operand is zero, and the term is 0 even if the other operand is infinite or NaN. Where a node of `counts` is false
+    nothing uses the result: no derivative may multiply an infinity there. The first node has axes of the first operand
+    only, the second those of the second, the third any axes of the result. With `copied` the first operand is copied to
+    a layout whose columns are the summed axes. The cotangent of a `turned` operand is a product with rows and columns
+    exchanged. `derivative` is that of an `Unroll`.
     """
 
     operands: "tuple[Node, Node]"
@@ -133,7 +133,7 @@ class Contract(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How one spatial dimension of a convolution runs: ``position = stride*output + dilation*kernel`` (+ a flip)."""
+    """One spatial dimension of a convolution: ``position = stride*output + dilation*kernel`` (+ a flip)."""
 
     position: IndexVar
     output: IndexVar
@@ -150,8 +150,8 @@ class Convolve(Computation):
 
     `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`, `channels`,
     `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
-    `exact` is the sum where the kernel is not finite: what meets the zeros around the image must not count. Unless the
-    result counts `everywhere` the image has to be finite too: no derivative may meet an infinity where it does not.
+    `exact` is the sum used if the kernel is not finite: products with the padding of the image must be 0. Unless the
+    result is used `everywhere` the image must be finite too: no derivative may multiply an infinity at unused elements.
     `derivative` is that of an `Unroll`.
     """
 
@@ -170,12 +170,12 @@ class Convolve(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Band(Computation):
-    """A sum of products in which one operand slides along another: a product of matrices for each block of `rows`.
+    """A sum of products in which one operand slides along another: a matrix product for each block of `rows`.
 
-    `still` has the axis ``window.output``, `sliding` has ``window.position``. The shift, ``window.kernel``, is an axis
-    of the result: then only a band of each product is kept. Or it is an axis of `still`, and summed: then `still` is
-    the band of a matrix that is zero elsewhere. Where `live` is false `still` is zero, and what it meets does not
-    count, even if it is infinite; where `counts` is false nothing uses the result.
+    `still` has the axis ``window.output``, `sliding` has ``window.position``. The shift, ``window.kernel``, is either
+    an axis of the result: then only a band of each product is kept; or an axis of `still` that is summed: then `still`
+    is the band of a matrix that is zero elsewhere. Where `live` is false `still` is zero, and terms are 0 even against
+    infinities; where `counts` is false nothing uses the result.
     """
 
     still: "Node"
@@ -193,7 +193,7 @@ class Band(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Fold(Computation):
-    """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`.
+    """A reduction of the operand over `indices`. With `anew`, its derivative recomputes the operand.
 
     With `shifts`, a small box of indices of the result, the operand is reduced at each of its points, all in one pass.
     `derivative` is that of an `Unroll`.
@@ -209,9 +209,9 @@ class Fold(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Deviations(Computation):
-    """The sum over `indices` of the squares of the operand's deviations from its mean over them.
+    """The sum over `indices` of the squared deviations of the operand from its mean over them.
 
-    Where the squares of the values sum up to more than `most` times a result, the mean is taken off first.
+    If the sum of squares exceeds the result `most` times, the mean is subtracted first.
     """
 
     operand: "Node"
@@ -235,12 +235,12 @@ class Pool(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Scan(Computation):
-    """A running reduction: the operand along `index` up to `output`, or from there on where it is not `rising`.
+    """A running reduction: the operand along `index` up to `output`, or from there on if it is not `rising`.
 
-    The first of the `extent` results ends, or begins, at position `first` of the operand, the next one a position
-    later. Positions beside the operand, and where `mask` is false, hold nothing. On a CPU, `block` elements are
-    combined one after the other, and blocks in a loop where it is `looped`; otherwise what is in all blocks before each
-    is a running reduction again.
+    The first of the `extent` results ends (or begins) at position `first` of the operand, the next one a position
+    later. Positions outside the operand, and where `mask` is false, are empty. On a CPU, `block` elements are combined
+    in sequence, and blocks in a loop if it is `looped`; otherwise the prefix of all earlier blocks is a running
+    reduction again.
     """
 
     reducer: Reducer | Monoid
@@ -257,12 +257,13 @@ class Scan(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Unroll(Computation):
-    """The elementwise combination of `body` at every point of a small box of indices; of argmin and argmax the place.
+    """The elementwise combination of `body` at every point of a small box of indices; for argmin and argmax the
+    position.
 
-    Of an order statistic it is what has a `rank` in order, counted from 0, or the place of that.
-    `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
-    put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term; it
-    leaves out where `mask` is false, may be a registered reduction, and its box may be of sizes that are symbols.
+    For an order statistic it is the value with a `rank`, counted from 0, or its position. `derivative` is the same
+    value as one reduction, whose derivative is cheaper: for many gathers or slices, JAX would store an array each. With
+    `rolled` it is a run-time loop, which compiles as fast as one term; it skips points where `mask` is false, may be a
+    registered reduction, and may have a box with symbolic sizes.
     """
 
     reducer: Reducer | Monoid
@@ -289,7 +290,7 @@ class Position(Computation):
 class OrderStatistic(Computation):
     """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk).
 
-    Only the points where `mask` holds take part. Where no rank is beyond them, so many of the `first` are enough.
+    Only the points where `mask` holds are active. If no rank exceeds them, the `first` values suffice.
     """
 
     reducer: Reducer
@@ -302,7 +303,7 @@ class OrderStatistic(Computation):
 
     @property
     def is_quick(self) -> bool:
-        """Whether the first few are selected among numbers that XLA orders by itself."""
+        """Whether the first few are selected among numbers that XLA can order itself."""
         return self.first is not None and self.operand.dtype == "float32"
 
 
@@ -310,7 +311,7 @@ class OrderStatistic(Computation):
 class FusedReduction:
     """Reductions over spaces that are never stored, in common loops; `schedule` says how these run.
 
-    `sources` has the view or the computation for each operand of the group. `backend` is who computes it on a GPU.
+    `sources` has the view or the computation for each operand of the group. `backend` computes it on a GPU.
     """
 
     group: Group
@@ -333,7 +334,7 @@ class FusedReduction:
 class LoopNest(Computation):
     """A result of a fused reduction, its only one or one of several: the one that is `first` counts the cost of all.
 
-    `shown` is the reduction as it was written, where those that share their loops have other names for its indices.
+    `shown` is the reduction as written, if the group uses other names for its indices.
     """
 
     whole: FusedReduction
@@ -348,12 +349,12 @@ class LoopNest(Computation):
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other reduction has a part in its loops."""
+        """Whether no other reduction shares its loops."""
         return isinstance(self.whole.group, Nest)
 
     @property
     def form(self) -> LoopSchedule:
-        """How the loops of a nest run that is alone."""
+        """The loop schedule of a nest that is alone."""
         assert isinstance(self.whole.schedule, LoopSchedule)
         return self.whole.schedule
 
@@ -363,7 +364,7 @@ class LoopNest(Computation):
         return self.is_alone and self.form.whole
 
     def changed(self, **parts: Any) -> "LoopNest":
-        """The result where these parts of the reduction are others."""
+        """The result with these fields of the reduction replaced."""
         return replace(self, whole=replace(self.whole, **parts))
 
 
@@ -371,7 +372,7 @@ class LoopNest(Computation):
 class Block:
     """A loop over blocks of an index: `start` is the first value of a block, `row` counts within it.
 
-    Blocks have `rows` values; the last one ends with the range ``lo:hi``, and what came before it counts no more.
+    Blocks have `rows` values; the last one ends with the range ``lo:hi``, and values already covered are skipped.
     Without a row a block has one value.
     """
 
@@ -384,17 +385,17 @@ class Block:
 
     @property
     def steps(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return -(-(self.hi - self.lo) // self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class MonoidFold(Computation):
-    """A registered reduction over `indices`, row-major in their order, block after block of `blocks` (outermost first).
+    """A registered reduction over `indices`, row-major in their order, block by block (`blocks`, outermost first).
 
-    With `lanes` the indices are reduced last, when all blocks are through. Only the points where `mask` holds take
-    part; `before` is one more element, in front of the others, where what it reads has a value. Where `live` is false
-    the result does not count. Elements are of type `element`.
+    With `lanes` the indices are reduced last, after all blocks. Only the points where `mask` holds are active; `before`
+    is one more element before the others, if it has a value. Where `live` is false the result is unused. Elements have
+    type `element`.
     """
 
     monoid: Monoid
@@ -468,7 +469,7 @@ def has(node: Node, *kinds: type[Computation]) -> bool:
 
 
 def below(node: Node) -> Iterator[Node]:
-    """The node and all that is below it, each once: what several computations use is one object."""
+    """The node and all nodes below it, each once: shared computations are one object."""
     pending, seen = [node], {id(node)}
     while pending:
         current = pending.pop()
@@ -480,33 +481,33 @@ def below(node: Node) -> Iterator[Node]:
 
 
 def is_fused(node: Node) -> bool:
-    """Whether XLA computes the node itself, element by element, in the loop that reads it: it is no array."""
+    """Whether XLA computes the node elementwise in the loop that reads it, without storing it."""
     if isinstance(node, Read):
         return any(isinstance(dimension, Lookup) for dimension in node.dimensions)
     return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step))
 
 
 def is_elementwise(node: Node, inner: "Callable[[Node], bool] | None" = None) -> bool:
-    """Whether the node and all that is below it are one fused loop over slices of tensors.
+    """Whether the node and everything below it are one fused loop over slices of tensors.
 
-    `inner` says it of the node's operands, where somebody knows.
+    `inner` gives the answer for the node's operands, if it is known.
     """
     own = node.is_one_loop if isinstance(node, LoopNest) else isinstance(node, Read) or is_fused(node)
     return own and all(map(inner or is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:
-    """Whether a tensor is read below the node."""
+    """Whether a tensor is read at or below the node."""
     return has(node, Read, LoopNest)
 
 
 def looks_up(node: Node) -> bool:
-    """Whether something below the node says at run time which elements are read."""
+    """Whether a read at or below the node depends on data."""
     return any(isinstance(part, Read) and any(isinstance(d, Lookup) for d in part.dimensions) for part in below(node))
 
 
 def tensors_read(node: Node) -> set[str]:
-    """The tensors and operands that are read below the node, by name."""
+    """The names of the tensors and operands read at or below the node."""
     found: set[str] = set()
     for inner in below(node):
         match inner:
@@ -520,7 +521,7 @@ def tensors_read(node: Node) -> set[str]:
 
 
 def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
-    """The axes of a product's batch, those that are summed, and those of the first and of the second operand alone."""
+    """The axes of a product's batch, the summed ones, and those of the first and the second operand only."""
     a, b = node.operands
     first = (*node.spread, *a.axes)
     batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
@@ -531,7 +532,7 @@ def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
 
 
 def sums_products(node: Fold) -> bool:
-    """Whether it adds up products of matrices, one for each value of what it sums: XLA stores none of them."""
+    """Whether it adds up matrix products, one for each value of a summed index: XLA stores none of them."""
     match node:
         case Fold(reducer=Reducer.SUM, operand=Contract() as product, shifts=()):
             return set(node.indices) <= set(groups(product)[0])
@@ -540,9 +541,9 @@ def sums_products(node: Fold) -> bool:
 
 
 def multiplies_columns(node: Fold) -> bool:
-    """Whether a sum is of products of two arrays, for each value of the minor axis, which both have.
+    """Whether it is a sum of products of two arrays for each value of the minor axis, which both have.
 
-    XLA:CPU takes such a sum for a batch of products of matrices, which are columns of what is stored: ten times slower.
+    XLA:CPU treats such a sum as a batch of matrix products with strided columns, which is ten times slower.
     """
     match node:
         case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b), axes=(*_, minor))):
@@ -552,5 +553,5 @@ def multiplies_columns(node: Fold) -> bool:
 
 
 def smallest_divisor(number: int) -> int:
-    """The smallest prime that divides a number, 1 of less than 2."""
+    """The smallest prime factor of a number; 1 for numbers below 2."""
     return next((n for n in range(2, isqrt(number) + 1) if number % n == 0), max(1, number))

@@ -1,4 +1,4 @@
-"""What a user asks of the planner beside a program."""
+"""The user's options for the planner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,11 @@ from .nests import LoopSchedule
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Who computes nests - "auto", "xla" or "pallas" - and the most bytes that a temporary may have.
+    """The backend of nests - "auto", "xla" or "pallas" - and the largest temporary allowed, in bytes.
 
-    Without a number for `memory`, it is what the memory contract says. `forms` are those of single nests, by what
-    `Nest.name` says of them (None: no nest), for the nests of derivatives too; one that is no candidate is passed over.
-    What is `rare` is compiled soon rather than that it runs fast: its loops are not unrolled, nor are its sums.
-    A kernel has a `tile` of such rows and columns, if somebody says so.
+    If `memory` is None, the memory contract applies. `forms` are schedules of single nests, by `Nest.name` (None: no
+    nest), including the nests of derivatives; one that is not a candidate is ignored. A `rare` plan should compile fast
+    rather than run fast: its loops and sums are not unrolled. A kernel has a `tile` of rows and columns, if given.
     """
 
     name: str = "auto"
@@ -25,9 +24,9 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """How nests run: `forms`, by the target of their statement (None: no nests), and on which `backend`.
+    """How nests run: `forms`, by the target of their statement (None: no nests), and the `backend`.
 
-    With `stored` every temporary that has a name is stored, as a schedule needs them.
+    With `stored`, every named temporary is stored, as schedules require.
     """
 
     forms: Mapping[str, LoopSchedule | None] = field(default_factory=dict)

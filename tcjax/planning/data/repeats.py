@@ -1,4 +1,4 @@
-"""Computations that a plan's text has more than once: each is printed once, with a name."""
+"""Repeated computations in a plan's text: each is printed once, with a name."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from .nodes import LoopNest, Node, Read, is_elementwise, operands
 
-# A shorter computation is its own best name, but for a loop nest, whose one line is long.
+# A shorter computation is not named, except a loop nest, whose one line is long.
 LEAST_LINES = 3
 
 
 @dataclass(slots=True)
 class Repeats:
-    """The names of computations, ``%1`` and so on, in the order in which a text has them.
+    """The names of computations, ``%1`` and so on, in text order.
 
-    `written` counts how often each tensor was written so far: what is read after that is another value.
+    `written` counts the writes of each tensor so far: a read after another write is another value.
     """
 
     counts: Counter[int] = field(default_factory=Counter)
@@ -27,7 +27,7 @@ class Repeats:
 
     @staticmethod
     def of(text: Iterable[Node | str]) -> "Repeats":
-        """Those of the computations of a text in order, between them the names of tensors that are written."""
+        """The repeats in a list of computations in text order, with the names of written tensors between them."""
         repeats = Repeats()
         for part in text:
             if isinstance(part, str):
@@ -39,12 +39,12 @@ class Repeats:
         return repeats
 
     def write(self, *targets: str) -> None:
-        """Notes that tensors have other elements from now on."""
+        """Records that tensors have new contents from now on."""
         self.written.update(targets)
         self._known.clear()
 
     def name(self, node: Node) -> tuple[str, bool]:
-        """The name of a computation, and whether the text has it already; no name for what it has once."""
+        """The name of a computation, and whether it was already printed; no name if it occurs once."""
         number, lines = self.look(node)
         if self.counts[number] < 2 or lines < LEAST_LINES:
             return "", False
@@ -59,13 +59,13 @@ class Repeats:
                 self._count(operand)
 
     def look(self, node: Node) -> tuple[int, int]:
-        """A number that equal computations share, and how many lines they have."""
+        """A number shared by equal computations, and their number of lines."""
         known = self._known.get(id(node))
         if known is not None:
             return known[1:]
         inner = [self.look(operand) for operand in operands(node)]
         read = tuple((name, self.written[name]) for name in _read(node))
-        # A sum that is written out has hundreds of reads that differ in one place only.
+        # An unrolled sum has hundreds of reads that differ in one place only.
         place = hash(node) if isinstance(node, Read) else 0
         kind = type(node), node.dtype, node.axes, tuple(number for number, _ in inner), read, place
         same = self._kinds.setdefault(kind, [])
@@ -73,13 +73,13 @@ class Repeats:
         if not number:
             number = self._numbers = self._numbers + 1
             same.append((node, number))
-        # The node is kept, so that no other one gets its id.
+        # The node is kept, so that its `id` is not reused.
         own = LEAST_LINES if isinstance(node, LoopNest) and node.is_alone else 1
         found = self._known[id(node)] = node, number, own + sum(lines for _, lines in inner)
         return found[1:]
 
     def is_elementwise(self, node: Node) -> bool:
-        """`nodes.is_elementwise`, looked up once for each node: who goes down a tree asks at every level."""
+        """`nodes.is_elementwise`, cached per node, because tree walks ask at every level."""
         known = self._elementwise.get(id(node))
         if known is None:
             known = self._elementwise[id(node)] = node, is_elementwise(node, self.is_elementwise)

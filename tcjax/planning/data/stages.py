@@ -1,4 +1,4 @@
-"""What a plan consists of: one stage for each statement, in order, and the tiles that a schedule makes of them."""
+"""The parts of a plan: one stage for each statement, in order, and the tiles that a schedule makes of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ from .steps import Steps
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """How values go to places of their own: those of a point fill the `rows` of the target, which are dimensions.
+    """How values are scattered: those of a point fill the `rows` of the target, which are whole dimensions.
 
-    Of values that many points share, one slice goes after the other `along` an axis: none is repeated. Points that are
-    sorted by their places come first, and each place takes what a running reduction over its points ends with. The axes
-    of all `points`, those of rows among them, are in the order in which they come.
+    If many points share values, they are scattered slice by slice `along` an axis, without repeating them. If points
+    are sorted by position, each position takes the last result of a running reduction over its points. The axes of all
+    `points`, including those of rows, are in order.
     """
 
     rows: tuple[int, ...] = ()
@@ -31,14 +31,14 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where a statement's values go.
+    """Where a statement's values are stored.
 
-    `dimensions` address the target like a read does; those numbered in `open` are decided by data. The value is
-    combined with what is there by `combine` (None: it takes its place). With `restart`, and in a target that is
-    new, what the left side names first becomes `blank` (of the accumulating type), whatever the data of open
-    dimensions. A new target is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false
-    nothing is written. Where several points may meet in one element, `weight` is what a mean or a position
-    needs beside its value: the number of points, the extremum. Values that do not fill a box go by a `scatter`.
+    `dimensions` address the target like a read; those numbered in `open` depend on data. The value is combined with the
+    old one by `combine` (None: it replaces it). With `restart`, and in a new target, the elements named by the left
+    side first become `blank` (of the accumulating type), whatever the data of open dimensions. A new target is zero
+    elsewhere; `keeps` says that it may not be new. Where `mask` is false nothing is written. If several points may
+    write one element, `weight` is what a mean or a position needs besides its value: the number of points, the
+    extremum. Values that do not fill a box are stored by a `scatter`.
     """
 
     dimensions: tuple[Strip | Lookup, ...]
@@ -53,7 +53,7 @@ class Store:
 
     @property
     def goes_on(self) -> bool:
-        """Whether values are combined with what is there, rather than put in its place."""
+        """Whether values are combined with the old ones, rather than replacing them."""
         return self.combine is not None and self.combine.continues
 
     @property
@@ -63,7 +63,7 @@ class Store:
 
     @property
     def is_scatter(self) -> bool:
-        """Whether values go to places of their own: as data decide, along a diagonal, or at irregular distances."""
+        """Whether values are scattered: to data-dependent positions, along a diagonal, or at irregular distances."""
         axes = self.sliced
         if any(isinstance(d, Lookup) for d in self.dimensions) or len(set(axes)) < len(axes):
             return True
@@ -75,9 +75,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedScatter:
-    """A statement `count` times, each for other values of one of its indices, and once more for the `rest` of them.
+    """A statement executed `count` times, each time for other values of one of its indices, and once more for the
+    `rest`.
 
-    `index` is the number of the chunk. Every chunk adds to what the others left.
+    `index` is the number of the chunk. Every chunk adds to the result of the others.
     """
 
     index: IndexVar
@@ -88,13 +89,13 @@ class ChunkedScatter:
 
 @dataclass(frozen=True, slots=True)
 class Proviso:
-    """What a statement as planned takes for granted: that some values are finite, or pointers in order.
+    """The assumption of a statement's plan: that some values are finite, or pointers in order.
 
-    Values are finite where all `tests` are zero, each the sum of zero times such values, or zero times what they
-    cannot exceed. Otherwise the statement is computed as in `otherwise`; `named` are the tensors of these values.
-    Where each value becomes part of the result unless it has no place in the target, there is `placed`: true where all
-    have one. Then a finite result tells that they are finite, and the tests are for other results.
-    `of_order`, the tensors have pointers that do not decrease where all `tests` are false.
+    Values are finite if all `tests` are zero, each the sum of zero times such values, or zero times a bound on them.
+    Otherwise the statement is computed as in `otherwise`; `named` are the tensors of these values. If each value
+    becomes part of the result unless its position is outside the target, there is `placed`: true if none is outside.
+    Then a finite result shows that they are finite, and the tests are needed only for other results. With `of_order`,
+    the tensors have pointers that do not decrease if all `tests` are false.
     """
 
     tests: "tuple[Compute, ...]"
@@ -105,19 +106,19 @@ class Proviso:
 
     @property
     def asked(self) -> "tuple[Compute, ...]":
-        """What is computed of these in front of a statement whose values are finite."""
+        """The computations for these tests, before a statement with finite values."""
         return self.tests if self.placed is None else (self.placed,)
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """One statement: a computation and where it goes.
+    """One statement: a computation and its store.
 
-    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `chunks` it
-    is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
-    With a `proviso` it is computed so only where some values are finite. What is `apart` is stored: what reads it must
-    not compute it again. What is computed `in_turn` waits for what was so before. `runner_up` is the cheapest of the
-    other plans that there were: its operation, and by how many seconds it is dearer.
+    `accumulate` is the type in which it is combined; `decided` lists the dropped conditions and the reasons. With
+    `chunks` it is computed in these instead of as a whole. The targets of `before` are read by this statement only.
+    With a `proviso` the plan is used only if some values are finite. With `apart` it is stored, so that its readers do
+    not recompute it. With `in_turn` it waits for the previous such statement. `runner_up` is the cheapest of the other
+    plans: its operation, and its extra cost in seconds.
     """
 
     target: str
@@ -139,7 +140,7 @@ class Compute:
 
     @property
     def piece(self) -> tuple[int, ...]:
-        """The extents of what it writes, as far as they are slices."""
+        """The extents of the part that it writes, as far as it is a slice."""
         strips = zip(self.store.dimensions, self.shape, strict=True)
         return tuple(strip.count if isinstance(strip, Strip) else extent for strip, extent in strips)
 
@@ -174,8 +175,8 @@ class Elsewhere:
 class CallForeign:
     """A Python function, on whole tensors; `results` are the types and shapes it must return.
 
-    `frame` counts the leading dimensions of the results that it is mapped over, with those arguments that are
-    `varying`.
+    `frame` is the number of leading dimensions of the results over which it is mapped, together with the `varying`
+    arguments.
     """
 
     targets: tuple[str, ...]
@@ -190,7 +191,7 @@ class CallForeign:
 class Unstored:
     """A statement that others compute where they read it: `readers` are their targets.
 
-    `seconds` is the price of these as they are, `stored` that of all with what the statement writes in memory.
+    `seconds` is the price of these as they are, `stored` that of all with the statement's target in memory.
     """
 
     target: str
@@ -207,10 +208,10 @@ Stage = Compute | Call | CallForeign | Unstored
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A run of `stages` that is computed some rows at a time on a CPU: by one of the `plans` after the other.
+    """A run of `stages` that is computed some rows at a time on a CPU, by one of the `plans` after another.
 
-    Each has the statements of the run for its rows, where the `row` index is in one of the `spans`. Their results are
-    joined: of each, `dimensions` has the one that rows are along.
+    Each contains the statements of the run for its rows, with the `row` index in one of the `spans`. The results are
+    joined along the row dimension, given in `dimensions` for each.
     """
 
     stages: int
@@ -224,11 +225,10 @@ class Parts:
 class Plan:
     """The stages of a function in order; `parameters` and `returns` by name.
 
-    `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages
-    whose values are put together into one array, by the number of the first stage, and `parts` the runs of stages that
-    are computed some rows at a time. `scheduled` are the stages as a
-    schedule arranges them, and `whole` says, by number, why one is not in the tiles that it asks for; derivatives are
-    those of `stages`.
+    `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages whose
+    values are assembled into one array, by the number of the first stage, and `parts` the runs of stages that are
+    computed some rows at a time. `scheduled` are the stages as arranged by a schedule, and `whole` says, by number, why
+    one is not in the requested tiles; derivatives are those of `stages`.
     """
 
     name: str
@@ -243,7 +243,7 @@ class Plan:
     whole: Mapping[int, str] = field(default_factory=dict)
 
     def units(self) -> "Iterator[tuple[int, ScheduledStage | Parts]]":
-        """What runs one after the other, by the number of its first stage: stages, and runs of them in parts."""
+        """The units that run in sequence, by the number of their first stage: stages, and runs of them in parts."""
         done = 0
         for number, stage in enumerate(self.stages if self.scheduled is None else self.scheduled):
             parts = self.parts.get(number) if self.scheduled is None else None
@@ -254,7 +254,7 @@ class Plan:
             yield number, stage if parts is None else parts
 
     def pieces(self, number: int) -> "tuple[tuple[Plan, Compute], ...]":
-        """The statement of a stage for the rows of each part, with the part's plan; none where it is not in parts."""
+        """The statement of a stage for the rows of each part, with the part's plan; none if it is not split."""
         for first, parts in self.parts.items():
             run = self.stages[first : first + parts.stages]
             if 0 <= number - first < parts.stages:
@@ -266,9 +266,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The target of an accumulation whose points several iterations share, before the first.
+    """The target of an accumulation shared by several iterations, before the first.
 
-    It becomes what `compute` gives it, unless it has content that the statement goes on from (`keeps`).
+    It is initialised by `compute`, unless it has content that the statement continues from (`keeps`).
     """
 
     compute: Compute
@@ -277,7 +277,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``for index in 0:extent``, one iteration after the other. What `body` defines first is new in each iteration."""
+    """``for index in 0:extent``, in sequence. Targets first defined in `body` are new in each iteration."""
 
     index: IndexVar
     extent: int
@@ -286,7 +286,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A reduction that went on from tile to tile in a wider type, in the type of its tensor."""
+    """A reduction accumulated over tiles in a wider type, converted to the type of its tensor."""
 
     target: str
     dtype: str
@@ -297,10 +297,10 @@ TiledStep = Begin | Loop | Cast | Compute
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """One statement that stays outside of all others, and those computed inside of it; `number` is its place.
+    """An outer statement, and those computed inside it; `number` is its position.
 
-    `padded` gives the target's shape while the loops run: the last tile of an axis may reach over its end. On a GPU the
-    statement and all that is computed inside of it are one `kernel`, if there is one.
+    `padded` is the target's shape while the loops run: the last tile of an axis may extend beyond its end. On a GPU the
+    statement and everything computed inside it are one `kernel`, if there is one.
     """
 
     number: int
@@ -327,7 +327,7 @@ class Tiled:
 
 
 ScheduledStage = Compute | Call | CallForeign | Unstored | Tiled
-# What runs one after the other: stages, some of them in parts of their rows.
+# A unit that runs in sequence: stages, some of them in parts of their rows.
 Unit = ScheduledStage | Parts
 
 
@@ -345,7 +345,7 @@ def targets_of(unit: Unit) -> tuple[str, ...]:
 
 
 def scope_of(stage: ScheduledStage, number: int) -> str:
-    """The name of the operations that compute the stage of that number."""
+    """The name scope of the stage with this number."""
     match stage:
         case Call(targets=targets) | CallForeign(targets=targets):
             return f"{'_'.join(targets)}.{number}"

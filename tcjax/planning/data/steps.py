@@ -1,4 +1,4 @@
-"""A loop of a program: what one of its steps is given, and what it keeps for later ones."""
+"""A loop of a program: the inputs of one step, and the results kept for later ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,10 +20,10 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a tensor that no step changes: for each dimension where it begins, and how many elements it has.
+    """A part of a tensor that no step changes: its start and number of elements along each dimension.
 
-    It begins at position ``weight * t + start``, with `t` the value of the loop's index; a dimension with a weight of
-    0 is there as a whole, one without a `count` is dropped. What lies beyond the tensor is zero: nothing uses it.
+    It begins at position ``weight * t + start``, with `t` the value of the loop's index; a dimension with weight 0 is
+    kept whole, one without a `count` is dropped. Elements beyond the tensor are zero and unused.
     """
 
     tensor: str
@@ -33,7 +33,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Lagged:
-    """The row of a tensor of the loop that was written `lag` steps before; with 0 what is there before this step."""
+    """The row of a loop's tensor that was written `lag` steps before; 0 means its content before this step."""
 
     tensor: str
     lag: int
@@ -41,7 +41,7 @@ class Lagged:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A tensor of the loop as the step before left it."""
+    """A tensor of the loop as the previous step left it."""
 
     tensor: str
 
@@ -77,11 +77,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
-    """Steps that join what the one before left with something, so many at once as `block` says, on these platforms.
+    """Steps that combine the previous state with something, executed `block` at a time on these platforms.
 
-    What steps hand on is computed by a scan, tensor after tensor in this `order`: of linear maps where a sum joins it,
-    else by the reducer that does; what remains of a step then needs no other one. Where that joins the old value after
-    a shift, `shifts` has the plan of a step that leaves the shift in the tensor's place.
+    The states are computed by a scan, tensor after tensor in this `order`: of linear maps if they are joined by a sum,
+    else by their reducer; the rest of a step then depends on no other step. If the old value is joined after a shift,
+    `shifts` has the plan of a step that computes the shift in the tensor's place.
     """
 
     order: tuple[tuple[str, Reducer], ...]
@@ -92,14 +92,13 @@ class AtOnce:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """``for index``: `count` steps, the least value of the index `low` and the others `apart`, or `backwards`.
+    """``for index``: `count` steps from the least value `low`, at distance `apart`, possibly `backwards`.
 
-    `inputs` are those of one step by the names of its parameters, `kept` its results in order. Of a chunk of so many
-    steps as `chunk` says, a derivative stores what goes in, and computes it again; or `again` each step, of the rows
-    that were written before: one after the other in place, or, of steps with one number each, all of them at once, to
-    get the factors by which they hand back what later ones need. A step that `is_tame` gives operands
-    other than rows a derivative of zero where the rows before are zero and nothing uses its result. Some
-    platforms compute many steps `at_once`.
+    `inputs` are those of one step by parameter name, `kept` its results in order. For each `chunk` of steps, a
+    derivative stores the input and recomputes the steps; or it computes each step `again` from the rows written before:
+    in sequence and in place, or, for steps that write one number, all at once, to get the factors by which they pass
+    cotangents back. A step that `is_tame` gives operands other than rows a zero derivative if earlier rows are zero and
+    its result is unused. Some platforms compute many steps `at_once`.
     """
 
     index: IndexVar
@@ -116,9 +115,9 @@ class Steps:
 
     @property
     def whole(self) -> "Steps":
-        """The same with all that they write."""
+        """The same, with complete results."""
         return replace(self, kept=tuple([replace(kept, stays=True) for kept in self.kept]))
 
     def value(self, step: int) -> int:
-        """The value of the index in a step, counted in the order in which they run."""
+        """The value of the index in a step, numbered in execution order."""
         return self.low + self.apart * (self.count - 1 - step if self.backwards else step)

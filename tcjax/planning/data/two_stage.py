@@ -1,4 +1,4 @@
-"""An order statistic in two stages: of blocks first, then of the values in the few that are left."""
+"""An order statistic in two stages: first over blocks, then over the values in the few that remain."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,16 @@ from ...symbolic import IndexVar
 from .nests import Nest
 from .nodes import Node
 
-# The number of a block, a place in it, the rank of a block, and a place in what is left; no program names an index so.
+# The number of a block, a position in it, the rank of a block, and a position in the remaining values; no program uses
+# such index names.
 BLOCK, PLACE, RANK, LEFT = (IndexVar(name) for name in ("sb.", "st.", "sc.", "su."))
-# The first values of the blocks, the numbers of the blocks that are left, and the values in these.
+# The first values of the blocks, the numbers of the remaining blocks, and their values.
 FIRSTS, BLOCKS, VALUES = "s.firsts", "s.blocks", "s.values"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A tensor `name`, so much of `tensor` as a tile needs along `dimensions`."""
+    """A tensor `name`: the part of `tensor` that a tile needs along `dimensions`."""
 
     name: str
     tensor: str
@@ -25,9 +26,9 @@ class Part:
 class TwoStage:
     """`firsts` are the first values of blocks of `size` points, along ``(block, *free)``; `blocks` the numbers of those
     that come first, along ``(rank, *free)``; `values` the values of all their points, along ``(rank, place, *free)``,
-    `values_axes`; and `rest` is the nest over these, one behind the other.
+    `values_axes`; and `rest` is the nest over these, concatenated.
 
-    Of an `axis` so many values, `tile`, at a time, from `parts` of the tensors: the nests are for one tile.
+    With an `axis`, the nests are for one `tile` of its values at a time, from `parts` of the tensors.
     """
 
     size: int
@@ -43,5 +44,5 @@ class TwoStage:
 
     @property
     def guarded(self) -> bool:
-        """Whether the last block has places outside of the loop."""
+        """Whether the last block has positions outside the loop."""
         return self.extent % self.size > 0

@@ -8,11 +8,11 @@ from .nodes import Axes, Node
 
 @dataclass(frozen=True, slots=True)
 class VectorAccumulators:
-    """One running result for each value of the loop in a block; with `inside`, blocks are reduced already.
+    """One running result for each loop value in a block; with `inside`, blocks are already reduced.
 
-    `axes` are the result's, in the order of the accumulators, which are of type `dtype`. `ranks` is the number of
-    values of an order statistic, `rank` which of them is wanted. With `written_out`, there are so few trips that each
-    is a kernel of its own, without a loop.
+    `axes` are the result's, in the order of the accumulators, which have type `dtype`. `ranks` is the number of values
+    of an order statistic, `rank` the one needed. With `written_out`, there are so few trips that each is its own
+    kernel, without a loop.
     """
 
     reducer: Reducer
@@ -25,5 +25,5 @@ class VectorAccumulators:
 
     @property
     def count(self) -> int:
-        """How many values a running result has; ranks are found one after the other."""
+        """The number of values of a running result; ranks are found one after another."""
         return 2 if self.ranks is not None else self.reducer.states

@@ -1,4 +1,4 @@
-"""Tensors read by a formula, as arrays of other shapes: extended, repeated, with dimensions merged or divided."""
+"""Tensors read by a formula, as reshaped arrays: extended, repeated, with dimensions merged or divided."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Final, TypeGuard, assert_never
 
 from ...symbolic.runs import Run
 
-# So many blocks are put into place one by one: each is an update, and a kernel on a GPU.
+# Up to this many blocks are written one by one: each is an update, and a kernel on a GPU.
 MOST_BLOCKS: Final = 27
-# So few rows are sliced one by one, each at its own place; more of them are read as rows of another length.
+# Up to this many rows are sliced one by one, each at its own position; more are read as rows of another length.
 MOST_SLICES: Final = 16
 
 
@@ -23,9 +23,9 @@ class Zeros:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Runs of one dimension's elements behind each other; a run of stride 0 repeats one element.
+    """Concatenated runs of one dimension's elements; a run of stride 0 repeats one element.
 
-    Where they are `fused`, nothing is stored: each run is padded to the whole extent, and what reads them adds them up.
+    If they are `fused`, nothing is stored: each run is padded to the whole extent, and its readers add them up.
     """
 
     dimension: int
@@ -35,10 +35,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """Dimensions in pieces, put together block by block into one array, which is stored for all that read it.
+    """Dimensions in pieces, assembled block by block into one array, which is stored for all its readers.
 
-    Without its `corners` it has zeros, which nothing counts, beyond two dimensions at once: the first of the longest
-    runs of a dimension is what is inside.
+    Without its `corners` it has unused zeros beyond two dimensions at once; the inside is the first of a dimension's
+    longest runs.
     """
 
     sides: tuple[Pieces, ...]
@@ -47,7 +47,7 @@ class Halo:
 
 @dataclass(frozen=True, slots=True)
 class Padded:
-    """A dimension with so many elements of one value laid before it and behind it."""
+    """A dimension padded with elements of one value."""
 
     dimension: int
     low: int
@@ -57,7 +57,7 @@ class Padded:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Every element of a dimension, so many times in a row."""
+    """Every element of a dimension, repeated."""
 
     dimension: int
     times: int
@@ -65,7 +65,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A whole dimension, so many times in a row."""
+    """A whole dimension, repeated."""
 
     dimension: int
     times: int
@@ -73,7 +73,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Dimension `second` laid behind `first`, and both as one, row-major, in the place of the first."""
+    """Dimension `second` moved after `first`, and both merged row-major."""
 
     first: int
     second: int
@@ -89,7 +89,7 @@ class Divide:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """A dimension as overlapping rows, a dimension in front: element ``row_step*r + c`` is column c of row r."""
+    """A dimension as overlapping rows, a new dimension before it: element ``row_step*r + c`` is column c of row r."""
 
     dimension: int
     rows: int
@@ -99,9 +99,9 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Slant:
-    """Dimension `along` skewed: at place x of dimension `by` it begins at ``first + weight*x``.
+    """Dimension `along` skewed: at position x of dimension `by` it begins at ``first + weight*x``.
 
-    It has `count` elements; what lies outside of the dimension is zero.
+    It has `count` elements; those outside the dimension are zero.
     """
 
     by: int
@@ -116,7 +116,7 @@ View = Pieces | Halo | Padded | Repeat | Tile | Merge | Divide | Slide | Slant
 
 @dataclass(frozen=True, slots=True)
 class Viewed:
-    """A tensor of its own: a view of another, and why it says the same."""
+    """A tensor that is a view of another, and why it is equivalent."""
 
     tensor: str
     views: tuple[View, ...]
@@ -150,19 +150,19 @@ def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
 
 
 def is_reshape(view: View) -> bool:
-    """Whether all elements stay where they lie in memory."""
+    """Whether all elements keep their order in memory."""
     return isinstance(view, Divide) or (isinstance(view, Merge) and view.second == view.first + 1)
 
 
 def extends(view: View) -> bool:
-    """Whether the view has elements several times, or others between them: it may have to be stored."""
+    """Whether the view repeats elements or inserts others: it may have to be stored."""
     if isinstance(view, Pieces):
         return len(view.runs) > 1 and not view.fused
     return isinstance(view, (Halo, Padded, Repeat, Tile, Slide, Slant))
 
 
 def growth(view: View) -> int:
-    """How many times as many elements a view that repeats has."""
+    """The factor by which a repeating view increases the number of elements."""
     match view:
         case Repeat(_, times) | Tile(_, times):
             return times
@@ -173,7 +173,7 @@ def growth(view: View) -> int:
 
 
 def together(views: Sequence[View]) -> tuple[View, ...]:
-    """The views, with dimensions in pieces that follow each other put together block by block if there are few."""
+    """The views, with consecutive dimensions in pieces assembled block by block if there are few blocks."""
     found: list[View] = []
     for view in views:
         before = found[-1] if found else None
@@ -192,7 +192,7 @@ def _in_pieces(view: View | None) -> TypeGuard[Pieces]:
 
 
 def blocks(halo: Halo) -> int:
-    """How many blocks it is put together of."""
+    """The number of blocks from which it is assembled."""
     counts = [len(side.runs) for side in halo.sides]
     return prod(counts) if halo.corners else 1 + sum(count - 1 for count in counts)
 

@@ -11,7 +11,7 @@ from ..data.groups import Blocks, Extrema, KernelSums, Softmax
 from ..data.nodes import Computation, Fold, FusedReduction, Lookup, LoopNest, Node
 from ..data.stages import Compute, Stage
 
-# What becomes of nests, by their identity: results of passes, or sums of these.
+# The replacements of nests, by identity: results of passes, or sums of these.
 Changes = dict[int, LoopNest | Fold]
 
 
@@ -26,7 +26,7 @@ def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]
 
 
 class _Change:
-    """Computations with some nests in them replaced; what occurs twice stays one."""
+    """Computations with some nests replaced; shared nodes stay shared."""
 
     def __init__(self, changed: Changes) -> None:
         self.changed = changed
@@ -44,7 +44,7 @@ class _Change:
         return self.done[id(value)]
 
     def result(self, nest: int) -> Node:
-        """What a nest is, by its identity."""
+        """The replacement of a nest, by identity."""
         found = self.changed[nest]
         if isinstance(found, LoopNest):
             return self.told(found)
@@ -52,7 +52,7 @@ class _Change:
         return replace(found, operand=self.told(found.operand))
 
     def told(self, found: LoopNest) -> LoopNest:
-        """The result of a pass; the first one stands for it."""
+        """The result of a pass; the first one represents it."""
         first = id(found.whole) not in self.passes
         self.passes.add(id(found.whole))
         return replace(found, first=first, why=_why(found.whole, first=first))

@@ -1,4 +1,4 @@
-"""The nests of a plan as statistics of scores, and as sums that are weighted by exponentials of scores."""
+"""Recognises the nests of a plan that are statistics of scores, or sums weighted by exponentials of scores."""
 
 import itertools
 from collections import Counter
@@ -22,7 +22,7 @@ MOST_LOOPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A nest and the stage that it is in."""
+    """A nest and the stage that contains it."""
 
     stage: int
     node: LoopNest
@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A nest over common names, and the scores that it is of."""
+    """A nest with common names, and its scores."""
 
     place: Place
     nest: Nest
@@ -39,7 +39,7 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum that is relative to a statistic, over common names."""
+    """A sum relative to a statistic, with common names."""
 
     place: Place
     statistic: Statistic
@@ -51,7 +51,7 @@ class Sum:
 
 
 class Survey:
-    """The nests of a plan and where their operands come from."""
+    """The nests of a plan and the origins of their operands."""
 
     def __init__(self, stages: Sequence[Stage], written: Counter[str], preferences: Preferences) -> None:
         self.stages = stages
@@ -72,7 +72,7 @@ class Survey:
         if not isinstance(stage, Compute) or stage.loops or stage.target in self.preferences.forms:
             return
         if stage.proviso is not None:
-            # What is computed in one of two ways is not there for others.
+            # Values computed in one of two alternatives are not available to others.
             return
         for node in {id(node): node for node in _nests(stage.value)}.values():
             if node.is_alone and not node.is_one_loop and not isinstance(node.nest.reduce.reducer, ir.Monoid):
@@ -136,7 +136,7 @@ class Survey:
                 return
 
     def statistic_at(self, place: Place, name: str) -> tuple[Place, tuple[Affine, ...]] | None:
-        """The statistic that a nest reads under a name, and its place in each dimension."""
+        """The statistic that a nest reads under a name, and the position read in each dimension."""
         computed = place.node.whole.named[name]
         if not isinstance(computed, Viewed):
             number = place.stage
@@ -152,7 +152,7 @@ class Survey:
         while (
             isinstance(computed, Apply) and computed.operator in ("cast", "stop") and ir.types.is_float(computed.dtype)
         ):
-            # The sums read it as it was rounded.
+            # The sums read it rounded.
             (computed,) = computed.arguments
         if not isinstance(computed, LoopNest) or axes is None or not is_statistic(computed.nest.reduce):
             return None
@@ -160,7 +160,7 @@ class Survey:
         return None if where is None else (where, axes)
 
     def statistics_of(self, where: Place, dtype: str) -> list[Statistic]:
-        """The statistic over common names, once for each way to see its scores."""
+        """The statistic with common names, once for each interpretation of its scores."""
         if (id(where.node), dtype) not in self.statistics:
             known = self.common(where)
             found = [] if known is None else [Statistic(where, known, each) for each in keys(known.reduce, dtype)]
@@ -168,7 +168,7 @@ class Survey:
         return self.statistics[id(where.node), dtype]
 
     def common(self, place: Place) -> Nest | None:
-        """The nest over common names; None where an operand changes between the stages."""
+        """The nest with common names; None if an operand changes between the stages."""
         nest = place.node.nest
         tensors = self.tensors(place, nest.operands)
         if tensors is None:
@@ -183,7 +183,7 @@ class Survey:
         return nest_over(reduce, axes, naming.box, tensors.values())
 
     def tensors(self, place: Place, read: Iterable[Operand]) -> dict[str, Operand] | None:
-        """Operands by their name in the nest; None where one changes between the stages."""
+        """Operands by their name in the nest; None if one changes between the stages."""
         sources = place.node.whole.named
         found: dict[str, Operand] = {}
         for operand in read:
@@ -204,7 +204,7 @@ class Survey:
 
 
 def nest_over(reduce: ir.Reduce, axes: Axes, box: Box, known: Iterable[Operand]) -> Nest:
-    """The nest with what it reads of the `known` operands."""
+    """The nest with those of the `known` operands that it reads."""
     by_name = {operand.name: operand for operand in known}
     read = dict.fromkeys(access.tensor.name for access in ir.accesses(reduce))
     ends = tuple((index, *box[index]) for index in sorted(box, key=str))
@@ -212,14 +212,14 @@ def nest_over(reduce: ir.Reduce, axes: Axes, box: Box, known: Iterable[Operand])
 
 
 def _same_ranges(statistic: Nest, nest: Nest, common: Mapping[IndexVar, IndexVar]) -> bool:
-    """Whether rows and loops have the ranges that the statistic has."""
+    """Whether rows and loops have the same ranges as in the statistic."""
     shared = statistic.ranges
     inside = {old: new for old, new in common.items() if old in nest.reduce.indices or new in shared}
     return all(shared.get(new) == nest.ranges[old] for old, new in inside.items())
 
 
 def _whole(stage: Compute) -> tuple[Affine, ...] | None:
-    """The place in each dimension of a target that a stage fills with its values; None where it does more."""
+    """The position in each dimension of a target that a stage fills with its values; None if it does more."""
     store = stage.store
     goes_on = store.goes_on and store.keeps and not store.restart
     if store.mask is not None or store.open or goes_on or not ir.types.is_float(stage.dtype):
@@ -237,7 +237,7 @@ def _whole(stage: Compute) -> tuple[Affine, ...] | None:
 
 
 def _named(places: Sequence[Affine], subscripts: Sequence[Affine]) -> dict[IndexVar, IndexVar] | None:
-    """The index of a read for each axis of what is read, ``4*g + h`` at ``4*i + j``; None where one has no other."""
+    """The index of a read for each axis of the tensor, ``4*g + h`` at ``4*i + j``; None if one has no counterpart."""
     found: dict[IndexVar, IndexVar] = {}
     for place, subscript in zip(places, subscripts, strict=True):
         own = {weight.constant: axis for axis, weight in place.terms if isinstance(axis, IndexVar)}
@@ -249,7 +249,7 @@ def _named(places: Sequence[Affine], subscripts: Sequence[Affine]) -> dict[Index
 
 
 def _tensors(source: Viewed | Node) -> set[str]:
-    """The tensors that an operand is made of."""
+    """The tensors from which an operand is made."""
     if isinstance(source, Viewed):
         return {source.tensor}
     found: set[str] = set()
@@ -262,7 +262,7 @@ def _tensors(source: Viewed | Node) -> set[str]:
 
 
 def _nests(node: Node, seen: set[int] | None = None) -> Iterator[LoopNest]:
-    """The nests in a computation, each once, those that others are given first."""
+    """The nests in a computation, each once, with those that others read first."""
     seen = set() if seen is None else seen
     seen.add(id(node))
     for operand in operands(node):

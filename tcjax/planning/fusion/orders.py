@@ -1,7 +1,7 @@
-"""In which order the axes of temporaries lie in memory: the one that costs least where they are computed and read.
+"""Chooses the memory order of the axes of temporaries: the one that costs least where they are computed and read.
 
-A name says what is stored; how it lies is nobody's business but the planner's. What statements compute of each other
-element by element lies alike: scores and their exponentials are turned round together, or not at all.
+A name says what is stored, not its layout, which is the planner's choice. Temporaries that statements compute
+elementwise from each other have the same layout: scores and their exponentials are transposed together, or not at all.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,28 +16,28 @@ from ...transforms import Orders, in_order
 from ..cost.prices import plan_price, price
 from ..data.stages import Call, CallForeign, Compute, Plan
 
-# Another order is tried for statements that take so many seconds, and taken where it saves this part of the plan.
+# Another order is tried for statements that take this many seconds, and used if it saves this share of the plan.
 LEAST_SECONDS: Final = 1e-4
-# Statements of fewer points take less.
+# Statements with fewer points take less.
 FEW_POINTS: Final = 1 << 13
 SAVED: Final = 0.03
-# So many orders are tried for temporaries that lie alike.
+# The number of orders tried for temporaries with a common layout.
 MOST_ORDERS: Final = 3
-# Of tensors of higher rank only some orders are looked at.
+# For tensors of higher rank only some orders are examined.
 MOST_RANK: Final = 3
 
 # The indices of a tensor in a statement, dimension by dimension; None for a subscript that is more than an index.
 Subscripts = tuple[IndexVar | None, ...]
 
 
-# The seconds that the statements of a plan with these tensors take, each on its own, with axes in other orders.
+# The seconds of the statements of a plan with these tensors, each on its own, with permuted axes.
 Priced = Callable[[Orders, Collection[str]], float]
 
 
 def cheapest_orders(plan: Plan, priced: Priced, ordered: Callable[[Orders], Plan]) -> Orders:
-    """The orders of the temporaries of a plan that cost least; `ordered` plans its program anew.
+    """The cheapest orders of the temporaries of a plan; `ordered` plans its program again.
 
-    What else changes then, such as which names go, is seen only where the statements as they are cost less.
+    Other effects, such as which temporaries are inlined, are considered only if the statements themselves cost less.
     """
     orders: Orders = {}
     groups = list(_groups(plan))
@@ -55,14 +55,14 @@ def cheapest_orders(plan: Plan, priced: Priced, ordered: Callable[[Orders], Plan
 
 @dataclass(slots=True)
 class _Group:
-    """Temporaries that lie alike, with their extents, and how the statements that use them read and write them."""
+    """Temporaries with a common layout, their extents, and how the statements that use them read and write them."""
 
     shapes: Mapping[str, tuple[int, ...]]
     uses: list[dict[str, Subscripts]] = field(default_factory=list)
     walks: list[tuple[IndexVar, ...]] = field(default_factory=list)
 
     def orders(self) -> Iterator[Orders]:
-        """Other orders of the dimensions, first those that follow how statements walk through the largest tensor."""
+        """Other orders of the dimensions, starting with those in which statements traverse the largest tensor."""
         first = max(self.shapes, key=lambda name: prod(self.shapes[name]))
         rank = len(self.shapes[first])
         walked = (self.walked(first, use, walk) for use, walk in zip(self.uses, self.walks, strict=True))
@@ -72,7 +72,7 @@ class _Group:
         yield from islice((own for own in turned if own), MOST_ORDERS)
 
     def walked(self, name: str, use: Mapping[str, Subscripts], walk: Sequence[IndexVar]) -> tuple[int, ...] | None:
-        """The dimensions in the order in which a statement walks through them."""
+        """The dimensions in the order in which a statement traverses them."""
         if name not in use:
             return None
         places = {index: place for place, index in enumerate(walk)}
@@ -85,7 +85,7 @@ class _Group:
         return long != sorted(long)
 
     def alike(self, first: str, order: tuple[int, ...]) -> Orders:
-        """The orders of all tensors where that of the first is `order`."""
+        """The orders of all tensors if that of the first is `order`."""
         found = {first: order}
         pending = [first]
         while pending:
@@ -104,7 +104,7 @@ def _known(index: IndexVar | None) -> IndexVar:
 
 
 def _following(subscripts: Subscripts, walk: Subscripts) -> tuple[int, ...] | None:
-    """The dimensions with those that a walk has in its order, each of the others where it is; None if it has few."""
+    """The dimensions sorted by a traversal's order, with the others left in place; None if it contains few of them."""
     shared = [index for index in walk if index is not None and index in subscripts]
     if len(shared) < 2:
         return None
@@ -113,7 +113,7 @@ def _following(subscripts: Subscripts, walk: Subscripts) -> tuple[int, ...] | No
 
 
 def _groups(plan: Plan) -> Iterator[_Group]:
-    """The temporaries of a plan that may lie in any order, those that lie alike together, largest first."""
+    """The temporaries of a plan with free memory order, grouped by common layout, largest first."""
     shapes = {name: plan.bound.shapes[name] for name in _temporaries(plan)}
     if not shapes:
         return
@@ -139,7 +139,7 @@ def _points(stage: Compute) -> int:
 
 
 def _temporaries(plan: Plan) -> set[str]:
-    """The tensors that statements write and read, and nobody else."""
+    """The tensors that only statements of the program write and read."""
     passed = {*plan.parameters, *plan.returns, *plan.initial}
     for stage in plan.stages:
         if isinstance(stage, (Call, CallForeign)):
@@ -149,7 +149,7 @@ def _temporaries(plan: Plan) -> set[str]:
 
 
 def _uses(stage: Compute) -> dict[str, Subscripts]:
-    """How a statement writes its target and reads tensors; of several reads of one the first."""
+    """How a statement writes its target and reads tensors; the first read if there are several."""
     statement = stage.statement
     found = {statement.target.name: tuple(index.bare for index in statement.indices)}
     for access in ir.accesses_of(statement):
@@ -158,7 +158,7 @@ def _uses(stage: Compute) -> dict[str, Subscripts]:
 
 
 def _walk(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
-    """The indices in the order of the loops around a statement: its target's, then those that it reduces."""
+    """The indices in the order of the loops around a statement: first its target's, then those that it reduces."""
     left = [index.bare for index in statement.indices if index.bare is not None]
     inner = [i for node in ir.walk(statement.value) if isinstance(node, ir.Reduce) for i in node.indices]
     own = statement.reduction if isinstance(statement, ir.Accumulate) else ()

@@ -1,9 +1,9 @@
-"""Runs of statements computed some rows at a time, where a condition leaves less to do in most rows than in all.
+"""Splits runs of statements by rows, if a condition leaves less work in most rows than in all.
 
-In the rows ``a <= q < b`` of a causal attention, ``k <= q`` leaves ``k < b``: scores, weights and sums of these rows
-come of smaller matrices, and almost half of the whole is never computed. `transforms.narrowed` says what a statement
-has to do for some rows, `rows` which statements share theirs; here is what the parts of a run are, and whether they
-cost less than the whole.
+In the rows ``a <= q < b`` of a causal attention, ``k <= q`` implies ``k < b``: scores, weights and sums of these rows
+use smaller matrices, and almost half of the whole is never computed. `transforms.narrowed` gives the part of a
+statement for some rows, `rows` the statements that share rows; this module forms the parts of a run, and decides
+whether they cost less than the whole.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,12 +23,12 @@ from ..data.preferences import Preferences
 from ..data.stages import Parts, Plan
 from .rows import Run, Span, runs_of
 
-# A run is tried in so many parts, of so many rows or more each.
+# The numbers of parts tried for a run, and the minimum number of rows in each.
 COUNTS: Final = (4, 8)
 FEWEST_ROWS: Final = 32
-# Parts are compiled one by one: of no more statements in all,
+# Parts are compiled separately: the maximum number of statements in all,
 MOST_STATEMENTS: Final = 80
-# and only where each saves so many seconds of a call, and all of them so much of the run.
+# and the minimum savings: seconds per call for each, and the share of the run for all of them.
 SAVED: Final = 1.6e-4
 WORTH: Final = 0.85
 
@@ -37,9 +37,9 @@ PlanSteps = Callable[[ranges.Bound, Mapping[int, Step]], Plan]
 
 
 def in_parts(plan: Plan, steps: Mapping[int, Step], preferences: Preferences, plan_steps: PlanSteps) -> Plan:
-    """The plan with the runs of its statements in parts that cost less so; `plan_steps` plans the statements of one."""
+    """The plan with its runs split into parts where that costs less; `plan_steps` plans the statements of one."""
     if preferences.stored or preferences.forms or preferences.backend.forms:
-        # A form was measured for a whole statement.
+        # A schedule was measured for the whole statement.
         return plan
     runs = list(runs_of(plan.bound, steps))
     if not runs or plan_price(plan).seconds < COUNTS[0] * SAVED:
@@ -57,13 +57,13 @@ def in_parts(plan: Plan, steps: Mapping[int, Step], preferences: Preferences, pl
 
 
 def shortened(bound: ranges.Bound, steps: Mapping[int, Step]) -> frozenset[int]:
-    """The statements of runs that have less to do in parts of their rows."""
+    """The statements of runs that have less work when split by rows."""
     splits = (_Split.of(bound, run, COUNTS[0]) for run in runs_of(bound, steps))
     return frozenset(number for split in splits if split.saved > 0 for number in split.run.steps)
 
 
 def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps: PlanSteps) -> Plan:
-    """The plan with the run in as many parts as cost least; as it is where the whole costs least."""
+    """The plan with the run in the cheapest number of parts, or unchanged if the whole costs least."""
     run = split.run
     first, last = min(run.steps), max(run.steps)
     own = run_price(plan, run.steps).seconds
@@ -72,20 +72,20 @@ def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps:
     if preferences.backend.memory is not None:
         room = preferences.backend.memory
     found, before, least = plan, own, WORTH * own
-    # Of the price of a run only a part goes with its points: what fewer of them saved tells what fewer still save.
+    # Only a share of a run's price is proportional to its points: the measured savings are extrapolated.
     each, points = own / (split.points + split.saved), split.points + split.saved
-    # Every statement of a part is a kernel or more.
+    # Every statement of a part is at least one kernel.
     begin = len(run.steps) * (CPU.dispatch + CPU.fork)
     for count in COUNTS:
         more = count - (len(found.parts[first].spans) if first in found.parts else 0)
         if count != len(split.spans):
             finer = _Split.of(plan.bound, run, count)
             if not finer.parts or each * (split.points - finer.points) < more * (SAVED + begin):
-                # About so much would it save.
+                # The approximate savings.
                 break
             split = finer
         plans = [plan_steps(part.bound(plan.bound), part.steps) for part in split.parts]
-        # XLA may hold what all parts need at once.
+        # XLA may hold the temporaries of all parts at once.
         if sum(plan_cost(part).temporary for part in plans) > room:
             continue
         dimensions = {name: run.dimensions[name] for name in plans[0].returns}
@@ -101,7 +101,9 @@ def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A run in parts, none where it has too few rows; how many points they visit, and how many fewer than the whole."""
+    """A run in parts (none if it has too few rows), the number of points that they visit, and how many fewer than the
+    whole.
+    """
 
     run: Run
     spans: tuple[Span, ...] = ()
@@ -121,7 +123,7 @@ class _Split:
 
 
 def _points(step: Step) -> int:
-    """How many points a statement and the reductions in it visit."""
+    """The number of points visited by a statement and its reductions."""
     statement = step.statement
 
     def points(indices: frozenset[IndexVar]) -> int:
@@ -134,7 +136,7 @@ def _points(step: Step) -> int:
 
 
 def _visited(reduce: ir.Reduce) -> frozenset[IndexVar]:
-    """The indices of the points that a reduction visits: what does not change with it stands in front of a sum."""
+    """The indices of the points visited by a reduction: loop-invariant factors are moved out of a sum."""
     if reduce.reducer is not ir.Reducer.SUM or reduce.guard is not None:
         return ir.free_indices(reduce).union(reduce.indices)
     spaces = (ir.free_indices(factor) for factor in ir.factors(reduce.body))
@@ -143,14 +145,14 @@ def _visited(reduce: ir.Reduce) -> frozenset[IndexVar]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The statements of a run for some rows, and where their targets begin and end."""
+    """The statements of a run for some rows, with the positions and extents of their targets."""
 
     run: Run
     steps: Mapping[int, Step]
     places: Mapping[str, Places]
 
     def bound(self, whole: ranges.Bound) -> ranges.Bound:
-        """The part as a function of what it reads, which returns what is read later on."""
+        """The part as a function of its operands that returns the targets read later on."""
         statements = tuple(step.statement for step in self.steps.values())
         tensors = {statement.target.name: statement.target for statement in statements}
         read = {access.tensor.name: access.tensor for statement in statements for access in ir.accesses_of(statement)}
@@ -168,7 +170,9 @@ class _Part:
 
 
 def _part(bound: ranges.Bound, run: Run, rows: Span) -> _Part:
-    """The run for some rows: first what each statement has to visit for its result, then what is read of that."""
+    """The run for some rows: first the points that each statement must visit for its result, then the elements that
+    these read.
+    """
     contents = transforms.Contents()
     steps: dict[int, Step] = {}
     values: dict[str, transforms.Named] = {}
@@ -196,9 +200,9 @@ def _whole(bound: ranges.Bound, name: str) -> Places:
 
 @dataclass(slots=True)
 class _Needs:
-    """What is read of each target of a run, from its last statement to its first.
+    """The elements of each target of a run that are read, from its last statement to its first.
 
-    `values` are what targets stand for that are computed of nothing else in the run.
+    `values` are the definitions of targets that depend on nothing else in the run.
     """
 
     bound: ranges.Bound
@@ -228,7 +232,7 @@ class _Needs:
         return found
 
     def take(self, step: Step) -> None:
-        """Adds what a statement reads."""
+        """Adds the elements that a statement reads."""
         facts = Facts.over({index: span for index, span in step.box.items() if span[0] < span[1]})
         for access in ir.accesses_of(step.statement):
             name = access.tensor.name
@@ -238,7 +242,7 @@ class _Needs:
                 self.add(name, tuple(own if pair is None else (pair[0], pair[1] + 1) for pair, own in pairs))
 
     def add(self, name: str, places: Places) -> None:
-        """Adds the elements in a box, as far as the tensor has them."""
+        """Adds the elements in a box, clipped to the tensor."""
         whole = self.whole(name)
         inside = [(max(a, lo), min(b, hi)) for (a, b), (lo, hi) in zip(places, whole, strict=True)]
         found = whole if any(a >= b for a, b in inside) else tuple(inside)

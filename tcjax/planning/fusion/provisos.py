@@ -1,4 +1,4 @@
-"""What tells whether values are finite, for statements that are planned for such values."""
+"""Tests whether values are finite, for statements that are planned for such values."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -10,17 +10,17 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
 from ...transforms import Shapes, Step
 
-# A statement is compiled in two ways only where the one for finite values costs so much less.
+# A statement is compiled in two ways only if the one for finite values is cheaper by this factor.
 WORTH: Final = 0.7
 
 
 def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes) -> Iterator[Step]:
-    """Statements whose results are zero only where the values are finite at all points: sums of zero times them."""
+    """Statements whose results are zero only if the values are finite at all points: sums of zero times them."""
     apart = (part for value in finite for part in _apart(step, value, shapes))
     for number, given in enumerate(dict.fromkeys(apart)):
         step, value = _bounded(step, given) or _whole(step, given, number, shapes, origins)
         accumulate = ir.types.accumulator(value.dtype)
-        # No program names a tensor so.
+        # No program uses such names.
         target = ir.Tensor(f"{step.statement.target.name}~{number}", accumulate, ())
         zero = ir.Binary("*", ir.Const(0.0, value.dtype), value, value.dtype)
         reduction = tuple(sorted(ir.free_indices(value), key=str))
@@ -33,7 +33,7 @@ def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes
 
 
 def _apart(step: Step, value: ir.Expr, shapes: Shapes) -> tuple[ir.Expr, ...]:
-    """The factors of a product, which is finite where they are, if their tensors have fewer elements than it points."""
+    """The factors of a product (finite if they are), if their tensors have fewer elements than it has points."""
     factors = tuple(ir.factors(value))
     if len(factors) == 1 or not all(isinstance(factor, ir.Access) for factor in factors):
         return (value,)
@@ -46,7 +46,7 @@ def _points(step: Step, value: ir.Expr) -> int:
 
 
 def _bounded(step: Step, value: ir.Expr) -> tuple[Step, ir.Expr] | None:
-    """Twice what sums of data can be at most: if that is finite, so are they, in whatever order they are added up."""
+    """Twice an upper bound of sums of data: if that is finite, so are they, in any order of summation."""
     most = transforms.magnitude(value) if ir.has_reduction(value) else None
     if most is None:
         return None
@@ -56,9 +56,9 @@ def _bounded(step: Step, value: ir.Expr) -> tuple[Step, ir.Expr] | None:
 
 
 def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Shapes) -> tuple[Step, ir.Expr]:
-    """The value, or all elements of the tensor that it is one of, where these are fewer than the points that read them.
+    """The value, or all elements of its tensor, if these are fewer than the points that read them.
 
-    An element that no point reads may then be the reason for the slower way, which is right for any data.
+    An unread element may then cause the slower way to be used, which is correct for any data.
     """
     read = value.operand if isinstance(value, ir.Cast) else value
     if not isinstance(read, ir.Access):
@@ -66,7 +66,7 @@ def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Sha
     name = read.tensor.name
     if _points(step, value) <= prod(shapes[name]):
         return step, value
-    # No program names an index so.
+    # No program uses such index names.
     axes = tuple(IndexVar(f"{name}~{number}.{dimension}") for dimension in range(len(read.indices)))
     ends = {i: (lo, lo + extent) for i, lo, extent in zip(axes, origins[name], shapes[name], strict=True)}
     return replace(step, box={**step.box, **ends}), replace(read, indices=tuple(map(Affine.of, axes)))
@@ -75,9 +75,10 @@ def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Sha
 def placed(
     step: Step, finite: Collection[ir.Expr], shape: tuple[int, ...], origin: tuple[int | Affine, ...]
 ) -> Step | None:
-    """A statement that tells whether all points of a sum into places have one in the target, of this shape and origin.
+    """A statement that tests whether all points of a sum are scattered to positions inside the target of this shape and
+    origin.
 
-    None where the sum may leave out one of the `finite` values for another reason than that.
+    None if the sum may omit one of the `finite` values for another reason.
     """
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not finite:
@@ -102,7 +103,7 @@ def placed(
 
 
 def tests_of_order(step: Step, disordered: Iterable[ir.Tensor]) -> Iterator[Step]:
-    """Statements with the answers of tables, whether pointers decrease somewhere."""
+    """Statements with the flags of tables, whether pointers decrease somewhere."""
     for number, tensor in enumerate(disordered):
         target = ir.Tensor(f"{step.statement.target.name}~order{number}", "bool", ())
         asked = ir.Define(target, (), ir.Access(tensor, ()), span=step.statement.span)
@@ -110,5 +111,5 @@ def tests_of_order(step: Step, disordered: Iterable[ir.Tensor]) -> Iterator[Step
 
 
 def tensors(finite: Iterable[ir.Expr]) -> tuple[str, ...]:
-    """The names of what the values are computed of."""
+    """The names of the tensors from which the values are computed."""
     return tuple(dict.fromkeys(access.tensor.name for value in finite for access in ir.accesses(value)))

@@ -1,4 +1,4 @@
-"""What a plan becomes where it hardly ever runs: it compiles soon rather than that it runs fast."""
+"""Plans for code that hardly ever runs: they should compile fast rather than run fast."""
 
 from dataclasses import fields, replace
 from typing import Any, cast
@@ -9,12 +9,12 @@ from ..data.stages import Compute
 
 
 def as_rare(stage: Compute) -> Compute:
-    """The statement with its sums as loops at run time, one term after the other, and no loop unrolled."""
+    """The statement with its sums as run-time loops, one term after another, and without unrolled loops."""
     return replace(stage, value=_rare(stage.value, {}), before=tuple(map(as_rare, stage.before)))
 
 
 def _rare(node: Node, done: dict[int, Node]) -> Node:
-    """The node and all below it; what several nodes use is one object, and stays one."""
+    """The node and all nodes below it; shared nodes stay shared."""
     if id(node) not in done:
         values = {field.name: getattr(node, field.name) for field in fields(node)}
         done[id(node)] = _itself(replace(node, **{name: _changed(value, done) for name, value in values.items()}))
@@ -32,7 +32,7 @@ def _itself(node: Node) -> Node:
 
 
 def _changed(value: Any, done: dict[int, Node]) -> Any:
-    """Nodes, and rows of them, as what hardly ever runs; anything else as it is."""
+    """Nodes, and tuples of them, rewritten for rare use; anything else unchanged."""
     if isinstance(value, Computation):
         return _rare(cast(Node, value), done)
     if isinstance(value, FusedReduction):

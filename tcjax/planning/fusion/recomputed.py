@@ -1,4 +1,4 @@
-"""Which values are stored although XLA would compute them again wherever they are read, as in windows of windows."""
+"""Values that are stored although XLA would recompute them wherever they are read, as in windows of windows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,16 +16,16 @@ from ..data.nodes import Apply, Axes, CallBuiltin, Fold, LoopNest, Node, Pool, R
 from ..data.stages import Compute, Stage
 from ..data.views import Pieces
 
-# How often the readers of a result may compute it, as a part of once: where it costs four times what storing it does.
+# The maximum total share of recomputation by the readers of a result, if it costs four times as much as storing it.
 UNKNOWN: Final = 1.25
 
 
 def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage, ...]:
-    """The stages; those that cost less in memory than computed wherever they are read are `apart`.
+    """The stages; those that are cheaper to store than to recompute wherever they are read are `apart`.
 
-    XLA puts a fused loop into the one that reads it, once for each place where it is read there: a sum over a window
-    of 15 values that a window of 15 reads would be computed 15 times. Fused loops that compute what XLA would rather
-    store than compute twice run one after the other: what several of them share, it would store for every step.
+    XLA fuses a loop into its reader, once for each place where it is read: a sum over a window of 15 values read by a
+    window of 15 would be computed 15 times. Fused loops with values that XLA would rather store than recompute run in
+    sequence: otherwise it would store shared values for every step.
     """
     found: list[Stage] = []
     for number, stage in enumerate(stages):
@@ -44,7 +44,7 @@ def _is_costly_loop(node: Node) -> bool:
 
 
 def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU) -> Compute:
-    """The stage, apart where the one that reads it next would take longer to compute it again and again.
+    """The stage, stored if its next reader would take longer to recompute it repeatedly.
 
     Where `later` is None the readers are unknown: a stage is stored if it costs several times as much as memory.
     """
@@ -75,7 +75,7 @@ def _read_in_pieces(node: Node, tensor: str) -> bool:
 
 
 def _times_read(node: Node, tensor: str, meter: Meter, axes: Axes) -> int:
-    """How often a fused loop over these axes reads each value of a tensor: its places, and what it repeats it for."""
+    """How often a fused loop over these axes reads each value of a tensor, including repetition."""
     match node:
         case Read():
             return meter.count(tuple(axis for axis in axes if axis not in node.axes)) if node.tensor == tensor else 0

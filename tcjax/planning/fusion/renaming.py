@@ -1,4 +1,4 @@
-"""Expressions over common names, so that equal ones of several nests are equal."""
+"""Expressions with common names, so that equal ones in several nests compare equal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,10 +11,10 @@ from ..data.nests import Operand
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """New names for the free indices and the tensors of a nest whose indices have these `ranges`.
+    """New names for the free indices and the tensors of a nest with these index `ranges`.
 
-    What an inline reduction binds is named by how many are bound around it and by its range, and never as those that
-    are `taken`: a derivative makes axes of what was bound so. `box` collects the ranges of the new names.
+    An index bound by an inline reduction is named by its nesting depth and its range, avoiding the `taken` names: a
+    derivative turns it into an axis. `box` collects the ranges of the new names.
     """
 
     indices: Mapping[IndexVar, IndexVar]

@@ -1,4 +1,4 @@
-"""Which statements share their rows: one row of each target is computed of the same row of the others."""
+"""Finds statements that share rows: one row of each target is computed from the same row of the others."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Statements by number whose targets have the same rows, `span`, and along which dimension each target has them.
+    """Statements, by number, whose targets have the same rows, `span`, with the row dimension of each target.
 
-    Of the targets, those that are `living` are read later on, or returned.
+    The `living` targets are read later on, or returned.
     """
 
     steps: Mapping[int, Step]
@@ -24,7 +24,7 @@ class Run:
     living: frozenset[str]
 
     def row(self, number: int) -> IndexVar:
-        """The index of a statement that is its row."""
+        """The row index of a statement."""
         statement = self.steps[number].statement
         index = statement.indices[self.dimensions[statement.target.name]].bare
         assert index is not None
@@ -41,7 +41,7 @@ class Run:
 
 
 def runs_of(bound: ranges.Bound, steps: Mapping[int, Step]) -> Iterator[Run]:
-    """The longest runs of statements that share rows which a condition couples with another index."""
+    """The longest runs of statements that share rows which a condition couples to another index."""
     rows = _Rows(bound, steps)
     known: list[Mapping[str, int]] = []
     for number, step in steps.items():
@@ -56,7 +56,7 @@ def runs_of(bound: ranges.Bound, steps: Mapping[int, Step]) -> Iterator[Run]:
 
 
 def _coupled(statement: ir.Define | ir.Accumulate) -> Iterator[int]:
-    """The dimensions of a target whose index a condition couples with another one."""
+    """The dimensions of a target whose index a condition couples to another one."""
     coupled: set[IndexVar] = set()
     guard = () if statement.domain.guard is None else (statement.domain.guard,)
     for part in (*guard, statement.value):
@@ -68,7 +68,7 @@ def _coupled(statement: ir.Define | ir.Accumulate) -> Iterator[int]:
 
 
 class _Rows:
-    """The statements of a program, and which tensors it goes on with."""
+    """The statements of a program, and the tensors that it updates."""
 
     def __init__(self, bound: ranges.Bound, steps: Mapping[int, Step]) -> None:
         self.bound = bound
@@ -79,7 +79,7 @@ class _Rows:
         self.returned = {tensor.name for tensor in function.returns}
 
     def run(self, number: int, dimension: int) -> Run | None:
-        """The longest run around a statement whose rows are along a dimension of its target; None without any."""
+        """The longest run around a statement with rows along a dimension of its target; None if there is none."""
         span = self.span(number, dimension)
         if span is None:
             return None
@@ -108,7 +108,7 @@ class _Rows:
         return Run({n: self.steps[n] for n in chosen}, dimensions, span, living)
 
     def others(self, numbers: Iterable[int]) -> Iterator[int]:
-        """The statements of these that are computed, up to one that is no comprehension."""
+        """Those of these statements that are computed, up to the first one that is not a comprehension."""
         for number in numbers:
             if number in self.steps:
                 yield number
@@ -128,7 +128,7 @@ class _Rows:
         return self.steps[number].statement.target.name
 
     def span(self, number: int, dimension: int) -> Span | None:
-        """The rows of a statement's target along a dimension, where each is computed by itself."""
+        """The rows of a statement's target along a dimension, if each is computed independently."""
         step = self.steps[number]
         statement, name = step.statement, step.statement.target.name
         index = statement.indices[dimension].bare
@@ -142,7 +142,7 @@ class _Rows:
         return step.box[index] if step.box[index] == (first, first + extent) else None
 
     def reader(self, number: int, dimensions: Mapping[str, int]) -> int | None:
-        """The dimension of a statement's target along which it has the rows of what it reads; None if there is none."""
+        """The dimension of a statement's target that corresponds to the rows of its operands; None if there is none."""
         step = self.steps[number]
         name = step.statement.target.name
         found = {
@@ -158,7 +158,7 @@ class _Rows:
         return None if None in found else places[0]
 
     def source(self, name: str, chosen: Iterable[int], dimensions: Mapping[str, int]) -> int | None:
-        """The dimension of a tensor along which all that read it among these statements have their rows."""
+        """The dimension of a tensor along which all readers among these statements have their rows."""
         found: set[int | None] = {dimensions[name]} if name in dimensions else set()
         for number in chosen:
             statement = self.steps[number].statement

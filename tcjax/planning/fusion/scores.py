@@ -1,4 +1,4 @@
-"""Reductions of scores: what is a statistic of which scores, and what is a sum weighted by their exponentials."""
+"""Classifies reductions of scores: statistics of scores, and sums weighted by their exponentials."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ...ir import Reducer
 from ...transforms.factors import masked
 from ...transforms.widening import widened
 
-# Scores as the terms of a sum and the conditions under which they count, in any order.
+# Scores as the terms of a sum and the conditions under which they are active, in any order.
 Key = tuple[frozenset[tuple[ir.Term, int]], frozenset[ir.Expr]]
 
 
@@ -29,7 +29,7 @@ def is_statistic(reduce: ir.Reduce) -> bool:
 
 
 def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
-    """The ways in which a sum is one of exponentials of differences, times other factors."""
+    """The ways to see a sum as one of exponentials of differences, times other factors."""
     if reduce.reducer is not Reducer.SUM or not ir.types.is_float(reduce.body.dtype):
         return
     factors = ir.factors(reduce.body)
@@ -45,14 +45,14 @@ def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
 
 
 def key(found: list[ir.Term], guard: ir.Expr | None) -> Key:
-    """What is the same for the same scores."""
+    """A key that is the same for the same scores."""
     return frozenset(Counter(found).items()), frozenset(ir.conjuncts(guard))
 
 
 def keys(statistic: ir.Reduce, dtype: str) -> Iterator[Key]:
-    """The scores of a statistic, in the type in which sums have them.
+    """The scores of a statistic, in the type in which sums use them.
 
-    ``max[j](c ? s : -inf)`` is ``max[j where c](s)`` too, and the other way round.
+    ``max[j](c ? s : -inf)`` equals ``max[j where c](s)``.
     """
     body = widened(statistic.body, dtype)
     yield key(ir.terms(body), statistic.guard)
@@ -66,7 +66,7 @@ def keys(statistic: ir.Reduce, dtype: str) -> Iterator[Key]:
 
 
 def relative(scores: ir.Expr, statistic: ir.Access, stored: str, call: ir.Call) -> ir.Call:
-    """``exp(scores - statistic)``, where the statistic was rounded to the type in which it was `stored`."""
+    """``exp(scores - statistic)``, with the statistic rounded to the type in which it was `stored`."""
     shift = statistic if statistic.dtype == stored else ir.Cast(statistic, stored)
     shift = shift if stored == scores.dtype else ir.Cast(shift, scores.dtype)
     return replace(call, arguments=(ir.Binary("-", scores, shift, scores.dtype),))

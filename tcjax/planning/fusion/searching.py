@@ -1,4 +1,4 @@
-"""Which loop nests are one search: the value of an extremum and the place of it, over the same points."""
+"""Finds loop nests that form one search: the value of an extremum and its position, over the same points."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ Member = tuple[Place, Nest]
 
 
 def searches(survey: Survey) -> Changes:
-    """The nests of values and of places as results of common loops."""
+    """The nests of values and of positions as results of common loops."""
     groups: dict[object, list[Member]] = {}
     for place in survey.places:
         reduce = place.node.nest.computed.reduce
@@ -32,7 +32,7 @@ def searches(survey: Survey) -> Changes:
 
 
 def _changes(survey: Survey, members: Sequence[Member]) -> Changes:
-    """One loop for the first place and the first value that is ready as early, and for all that equal them."""
+    """One loop for the first position, the first value that can be computed as early, and all that equal them."""
     first = members[0][0].stage
     ready = [(p, n) for p, n in members if all(survey.is_ready(operand.name, first) for operand in n.operands)]
     places = [member for member in ready if member[1].reduce.reducer.gives_position]

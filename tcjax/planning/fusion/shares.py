@@ -1,4 +1,4 @@
-"""Exponentials divided by the sum of all of them: the derivative of such a share needs nothing but the share."""
+"""Exponentials divided by their sum: the derivative of such a share needs only the share itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,20 +10,20 @@ from ..data.nodes import Apply, Axes, CallBuiltin, Fill, Fold, Lookup, Node, Rea
 from ..data.stages import Call, CallForeign, Compute, Stage
 
 _Axes = Mapping[IndexVar, IndexVar]
-# A sum of fewer bits is taken in a wider type: it is not that of the values as they are.
+# A sum in a 16-bit type is computed in a wider one: it is not that of the stored values.
 _TYPES: Final = ("float32", "float64")
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A tensor that has exponentials or a sum of them, and the axes of these in the order of its dimensions."""
+    """A tensor that holds exponentials or a sum of them, and their axes in the order of its dimensions."""
 
     tensor: str
     value: CallBuiltin | Fold
     axes: Axes
 
     def names(self, node: Node) -> _Axes | None:
-        """What the axes are called where a node reads the whole tensor; None if it does anything else."""
+        """The names of the axes if a node reads the whole tensor; None if it does anything else."""
         if not isinstance(node, Read) or node.tensor != self.tensor or node.views:
             return None
         axes = _whole(node.dimensions, [d.count for d in node.dimensions if isinstance(d, Strip)])
@@ -31,9 +31,9 @@ class _Known:
 
 
 def with_shares(stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    """The stages with the operator ``share`` where they divide an exponential by the sum of all of them.
+    """The stages with the operator ``share`` where they divide an exponential by the sum of exponentials.
 
-    JAX would keep the exponentials beside the quotients, and pass through both.
+    Otherwise JAX would keep the exponentials besides the quotients, and differentiate both.
     """
     found: list[Stage] = []
     known: list[_Known] = []
@@ -60,7 +60,7 @@ def _written(stage: Stage) -> frozenset[str]:
 
 
 def _stored(stage: Compute, known: Sequence[_Known]) -> _Known | None:
-    """What a stage stores, if it is exponentials or a sum of some as a whole."""
+    """The tensor that a stage stores, if it consists of exponentials or a sum of them."""
     store, value = stage.store, stage.value
     axes = _whole(store.dimensions, stage.shape)
     if axes is None or store.keeps or store.mask is not None or store.scatter is not None:
@@ -78,7 +78,7 @@ def _stored(stage: Compute, known: Sequence[_Known]) -> _Known | None:
 
 
 def _whole(dimensions: Sequence[Strip | Lookup], shape: Sequence[int]) -> Axes | None:
-    """The axis of each dimension, if each is one axis as a whole."""
+    """The axis of each dimension, if each is one complete axis."""
     strips = [d for d in dimensions if isinstance(d, Strip)]
     if len(strips) != len(dimensions) or len(strips) != len(shape):
         return None
@@ -115,7 +115,7 @@ def _exponential(node: Node, known: Sequence[_Known]) -> CallBuiltin | None:
 
 
 def _is_total(divisor: Node, part: CallBuiltin, known: Sequence[_Known]) -> bool:
-    """Whether the divisor is the sum of these exponentials along the axes that it has not."""
+    """Whether the divisor is the sum of these exponentials along the axes missing from it."""
     if isinstance(divisor, Fold):
         operand = _exponential(divisor.operand, known)
         return operand is not None and _sums(replace(divisor, operand=operand), _same_names(divisor.axes), part)
@@ -131,7 +131,7 @@ def _same_names(axes: Axes) -> _Axes:
 
 
 def _sums(total: Fold, kept: _Axes, part: CallBuiltin) -> bool:
-    """Whether the sum, whose result has axes of these names, is that of the exponentials along all others."""
+    """Whether the sum, whose result has these axes, is that of the exponentials along all others."""
     summed = [axis for axis in total.operand.axes if axis in total.indices]
     left = [axis for axis in part.axes if axis not in kept.values()]
     if total.reducer is not Reducer.SUM or total.shifts or len(summed) != len(left):
@@ -142,7 +142,7 @@ def _sums(total: Fold, kept: _Axes, part: CallBuiltin) -> bool:
 
 
 def _named(node: Node, names: _Axes) -> Node | None:
-    """What is computed element by element of slices, with other axes; None of anything else."""
+    """An elementwise computation on slices, with renamed axes; None for anything else."""
     if not set(node.axes) <= set(names):
         return None
     axes = tuple(names[axis] for axis in node.axes)

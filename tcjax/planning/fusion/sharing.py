@@ -1,6 +1,6 @@
-"""Which loop nests are a bundle: sums over the same points that call the same functions for the same.
+"""Finds loop nests that form a bundle: sums over the same points that call the same functions on the same arguments.
 
-Extrema over the same points are one `searching`.
+Extrema over the same points are handled in `searching`.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from .searching import searches
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A nest over common names, of which the axes `over` are summed behind the loop."""
+    """A nest with common names, whose axes `over` are summed after the loop."""
 
     place: Place
     nest: Nest
@@ -32,7 +32,7 @@ class _Member:
 
 
 def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
-    """The stages with nests that share what costs much as results of one pass."""
+    """The stages with nests that share expensive subexpressions as results of one pass."""
     survey = Survey(stages, Counter(iter(initial)), preferences)
     sums = [place for place in survey.places if place.node.nest.reduce.reducer is ir.Reducer.SUM]
     outer = frozenset(index for place in sums for index in _outer(place.node.nest))
@@ -41,7 +41,7 @@ def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferen
     taken: set[int] = set()
     changes = searches(survey)
     counts = Counter(call for member in found for call in calls(member.nest))
-    # Equal counts go by name: plans are the same in every run.
+    # Ties are broken by name, so that plans are reproducible.
     for call in sorted(counts, key=lambda call: (-counts[call], ir.show_expr(call))):
         alike = [m for m in found if id(m.place.node) not in taken and call in calls(m.nest)]
         members = _together(survey, alike)
@@ -56,7 +56,7 @@ def _outer(nest: Nest) -> tuple[IndexVar, ...]:
 
 
 def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member | None:
-    """The nest where no inline reduction takes the name of an `outer` index, of whichever nest."""
+    """The nest, if none of its inline reductions uses the name of an `outer` index of any nest."""
     nest = place.node.nest
     tensors = survey.tensors(place, nest.operands)
     if tensors is None:
@@ -70,9 +70,10 @@ def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member
 
 
 def _over_one_side(member: _Member, others: Sequence[_Member]) -> _Member:
-    """A sum over both sides of a matrix as the sum of the sums over one, which others have as well.
+    """A sum over both sides of a matrix as the sum of sums over one side, which others have as well.
 
-    ``sum[i,j](f(h,i,j) * (i - j))`` sums what goes along with ``g(h,i,d) = sum[j](f(h,i,j) * y(j,d))`` over `i`.
+    ``sum[i,j](f(h,i,j) * (i - j))`` becomes the sum over `i` of a nest that can share a pass with
+    ``g(h,i,d) = sum[j](f(h,i,j) * y(j,d))``.
     """
     nest = member.nest
     reduce, ranges = nest.reduce, nest.ranges
@@ -89,7 +90,7 @@ def _over_one_side(member: _Member, others: Sequence[_Member]) -> _Member:
 
 
 def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
-    """The members that one pass can compute: those that fit to the first ones, and are ready as early."""
+    """The members that one pass can compute: those compatible with the first ones, and computable as early."""
     found: list[_Member] = []
     for member in members:
         if not found:
@@ -97,7 +98,7 @@ def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
             continue
         ready = all(survey.is_ready(operand.name, found[0].place.stage) for operand in member.nest.operands)
         backend = member.place.node.whole.backend
-        # An index means the same where its range is the same.
+        # Indices correspond if their ranges are equal.
         known = _bundle(found).ranges
         same = all(known.get(index, ends) == ends for index, ends in member.nest.ranges.items())
         if ready and same and backend == found[0].place.node.whole.backend:

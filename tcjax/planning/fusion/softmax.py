@@ -1,4 +1,4 @@
-"""Which loop nests of a plan are one pass: the largest of some scores, and sums weighted by their exponentials."""
+"""Finds loop nests that form one pass: the maximum of some scores, and sums weighted by their exponentials."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ def _spans(nest: Nest, loops: Axes) -> object:
 
 
 def _fused(survey: Survey, sums: list[Sum]) -> Changes:
-    """One pass for the sums whose operands are there when its first result is needed."""
+    """One pass for the sums whose operands are available when its first result is needed."""
     statistics = {id(found.statistic.place.node): found.statistic for found in sums}
     first = min(statistic.place.stage for statistic in statistics.values())
     sums = [found for found in sums if all(survey.is_ready(source, first) for source in found.sources)]
@@ -64,7 +64,7 @@ def _fused(survey: Survey, sums: list[Sum]) -> Changes:
 
 
 def _softmax(statistics: tuple[Statistic, ...], sums: list[Sum]) -> tuple[Softmax, list[int]]:
-    """The softmax, and for each statistic and sum the number of its result; equal nests have one."""
+    """The softmax, and for each statistic and sum the number of its result; equal nests share one."""
     kept = list(dict.fromkeys(statistic.nest for statistic in statistics))
     numbers = [kept.index(statistic.nest) for statistic in statistics]
     operands: dict[str, Operand] = {o.name: o for nest in kept for o in nest.operands}

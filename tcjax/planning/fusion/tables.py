@@ -1,4 +1,4 @@
-"""Tables of rows that no statement came to need."""
+"""Drops row tables that no statement needs in the end."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +8,7 @@ from ..data.stages import Compute, Parts, Plan, Stage
 
 
 def without_unread(plan: Plan, tables: transforms.Tables) -> Plan:
-    """The plan without the statements of tables that nothing reads."""
+    """The plan without the statements of unread tables."""
     own = {name for table in tables.values() for name in table.names}
     while own:
         read = {name for stage in plan.stages for name in _read(stage)}

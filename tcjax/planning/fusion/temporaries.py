@@ -1,4 +1,4 @@
-"""Which named temporaries are stored: one that costs less where it is read than in memory is put there."""
+"""Decides which named temporaries are stored: one that is cheaper to recompute where it is read is inlined there."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,27 +14,27 @@ from ..data.price import Price
 from ..data.stages import Compute
 from .parts import shortened
 
-# Of fewer elements than this nothing is said: their price is that of a few operations.
+# Smaller temporaries are not considered: they cost only a few operations.
 FEW_ELEMENTS: Final = 1 << 14
-# A reduction stays one of its own unless what reads it becomes so much cheaper; a product of matrices even more so
-# where it becomes part of a loop nest, whose derivative computes it again.
+# A reduction stays separate unless its readers become this much cheaper; a matrix product even more so if it becomes
+# part of a loop nest, whose derivative recomputes it.
 WORTH: Final = 0.9
 WORTH_PRODUCT: Final = 0.7
-# A number goes unless what reads it then has to be computed in another way, at so many times the price and more.
+# A constant is inlined unless its readers then need another operation, at this many times the price or more.
 MOST_OF_NUMBERS: Final = 2
 NOISE: Final = 1e-5
-# Longer programs keep what they name: each costs the planning of its readers.
+# Longer programs keep their temporaries: each costs the planning of its readers.
 MOST_STEPS: Final = 64
 
 PlanStep = Callable[[int, Step, bool], Compute]
 PriceStage = Callable[[Compute], Price]
-# The seconds of statements whose loops run together where they can.
+# The seconds of statements whose loops are joined where possible.
 PriceTogether = Callable[[Sequence[Compute]], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The statements that are computed, by number, and for each of the others how it is not stored."""
+    """The statements that are computed, by number, and for each of the others how it is inlined."""
 
     steps: Mapping[int, Step]
     gone: Mapping[int, "Gone"]
@@ -42,7 +42,9 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The statements that compute a value where they read it, their price so in seconds, and with the value stored."""
+    """The statements that compute a value where they read it, their price that way in seconds, and the price with the
+    value stored.
+    """
 
     readers: tuple[int, ...]
     seconds: float
@@ -52,16 +54,16 @@ class Gone:
 def settle(
     bound: ranges.Bound, preferences: Preferences, plan: PlanStep, price: PriceStage, together: PriceTogether
 ) -> Settled:
-    """The program with temporaries in the place of their names, where `plan` says that this is cheaper.
+    """The program with temporaries inlined where `plan` says that this is cheaper.
 
-    What somebody chose a form for stays as it is.
+    Statements with an explicitly chosen schedule are kept.
     """
     program = _Program(bound, frozenset(preferences.forms), plan, price, together, preferences.backend.memory)
     return Settled(program.steps, {}) if preferences.stored else program.settled()
 
 
 class _Program:
-    """The statements while names go."""
+    """The statements while temporaries are being inlined."""
 
     def __init__(
         self,
@@ -90,14 +92,14 @@ class _Program:
         self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
 
     def settled(self) -> Settled:
-        """What is left when no name goes any more: one that goes may make another one worth its while."""
+        """The result when no more temporaries are inlined: each inlining may make another one worthwhile."""
         before = -1
         while before < len(self.gone) and len(self.steps) <= MOST_STEPS:
             before = len(self.gone)
             grown: set[int] = set()
             for number in sorted(self.steps):
                 if number in grown:
-                    # A chain becomes one in pairs: what grows step by step would be planned at every length.
+                    # A chain is merged pairwise: growing it step by step would plan it at every length.
                     continue
                 readers = self.readers(number)
                 involved = [self.steps[each] for each in (number, *readers)]
@@ -116,13 +118,13 @@ class _Program:
         return Settled(self.steps, self.gone)
 
     def center(self) -> None:
-        """Means in the place of their names where squares about them are summed: so both sums come of one pass.
+        """Inlines means into sums of squared deviations, so that both sums come from one pass.
 
-        What else reads a mean, in the same statement too, reads what is stored.
+        Other readers of a mean, in the same statement too, read the stored one.
         """
         for number, step in list(self.steps.items()):
             for name in dict.fromkeys(transforms.centres(step.statement)):
-                # No program has a name like this.
+                # No program uses such a name.
                 alias = f"{name}'"
                 own = self.steps[number]
                 own = replace(own, statement=transforms.with_centres(own.statement, name, alias))
@@ -133,9 +135,9 @@ class _Program:
                     self.steps[number] = found
 
     def divide(self) -> None:
-        """Quotients in the place of exponentials of values relative to the logarithm of their sum.
+        """Replaces exponentials of values relative to the logarithm of their sum by quotients.
 
-        XLA stores the exponentials for both parts of a quotient, so that it has half as many. Where something else
+        XLA stores the exponentials for both parts of a quotient, so that their number is halved. If something else
         reads the logarithm, it stays.
         """
         for number, step in list(self.steps.items()):
@@ -143,7 +145,7 @@ class _Program:
             if found is None or self.keeps_logarithm(number, found):
                 continue
             steps = {**self.steps, number: found}
-            # Nothing reads a table of rows yet.
+            # Nothing reads a row table yet.
             unread = self.unread(steps) - self.unread(self.steps)
             if any(self.target(each) in names for each in steps.keys() - unread):
                 continue
@@ -153,7 +155,9 @@ class _Program:
             self.gone |= {each: Gone((number,), after, before) for each in sorted(unread)}
 
     def keeps_logarithm(self, number: int, quotients: Step) -> bool:
-        """Whether a sum of what is relative to a logarithm is one pass with that, or one that parts of rows shorten."""
+        """Whether a sum of values relative to a logarithm is computed in one pass with it, or is shortened by row
+        parts.
+        """
         statement = self.steps[number].statement
         if has(self.planned(number, quotients).value, LoopNest):
             return True
@@ -161,7 +165,7 @@ class _Program:
         return is_sum and number in shortened(self.bound, self.steps)
 
     def unread(self, steps: Mapping[int, Step]) -> frozenset[int]:
-        """The statements of these that nothing reads."""
+        """Those of these statements that nothing reads."""
         found: list[int] = []
         for number in sorted(steps, reverse=True):
             name = self.target(number)
@@ -175,7 +179,7 @@ class _Program:
         return frozenset(found)
 
     def as_quotients(self, number: int, step: Step) -> tuple[Step | None, frozenset[str]]:
-        """The step with quotients, None where it has none, and the names of what was computed before for these."""
+        """The step with quotients, None if it has none, and the names of the earlier values that they use."""
         names: set[str] = set()
         tried: set[str] = set()
         while (found := transforms.as_quotients(step)) is None:
@@ -190,9 +194,9 @@ class _Program:
         return found, frozenset(names)
 
     def with_value(self, number: int, step: Step, name: str, alias: str | None = None) -> Step | None:
-        """A statement with the value of a tensor, as the last statement before left it, in the place of its name.
+        """A statement with a tensor's reads replaced by its definition, as the last statement before left it.
 
-        With an `alias` only where it has that name.
+        With an `alias`, only where the tensor has that name.
         """
         writers = (n for n in range(number - 1, -1, -1) if n not in self.gone and name in self.targets(n))
         writer = next(writers, None)
@@ -214,7 +218,7 @@ class _Program:
         return transforms.inlined(step, alias, known, *places)
 
     def readers(self, number: int) -> tuple[int, ...]:
-        """The statements that read what this one writes; none where it has to be stored."""
+        """The statements that read the result of this one; none if it must be stored."""
         name = self.target(number)
         if name in self.fixed or name in self.given:
             return ()
@@ -236,7 +240,7 @@ class _Program:
         return tuple(found) if own else ()
 
     def without(self, number: int, readers: tuple[int, ...]) -> dict[int, Step] | None:
-        """The readers with the value of the statement in the place of its name; None where that cannot be."""
+        """The readers with the statement's definition inlined; None if that is impossible."""
         step, name = self.steps[number], self.target(number)
         shapes, origins = self.bound.shapes, self.bound.origins
         known = transforms.named(step, shapes[name], origins[name], self.is_new(number))
@@ -255,7 +259,7 @@ class _Program:
         return found
 
     def better(self, number: int, found: Mapping[int, Step]) -> Gone | None:
-        """What it saves to compute the statement where it is read; None where it saves nothing."""
+        """The savings from computing the statement where it is read; None if there are none."""
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
             return None
@@ -272,15 +276,15 @@ class _Program:
         own = prod(self.bound.shapes[name]) * ir.types.width(statement.target.dtype)
         needed = max(own, *(self.needs(each, self.steps[each]) for each in given)) if self.memory is not None else 0
         refused = self.memory is not None and needed > self.memory
-        # What a limit of memory would refuse with the name stored is taken at any price; a number has hardly any.
+        # A temporary that would exceed the memory limit is inlined at any price; a constant needs hardly any memory.
         is_free = is_number and after <= MOST_OF_NUMBERS * before + NOISE
         goes = refused or is_free or after <= self.worth(number, found) * before
         return Gone(tuple(found), after, before) if goes else None
 
     def seconds(self, number: int, readers: Sequence[Compute]) -> float:
-        """What statements take that compute one where they read it: as one pass, if they are one.
+        """The time of statements that compute another one where they read it: as one pass, if they are one.
 
-        Where parts of rows would leave out much of what is stored, no pass is as fast.
+        If row parts would leave out much of the stored value, no pass is as fast.
         """
         nests = sum(has(reader.value, LoopNest) for reader in readers)
         if nests > 1 and number not in shortened(self.bound, self.steps):
@@ -288,7 +292,7 @@ class _Program:
         return sum(self.priced(reader).seconds for reader in readers)
 
     def worth(self, number: int, found: Mapping[int, Step]) -> float:
-        """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""
+        """The acceptable price of inlining a statement, relative to the price with it stored."""
         statement = self.steps[number].statement
         if not isinstance(statement, ir.Accumulate) and not ir.has_reduction(statement.value):
             return 1.0
@@ -300,7 +304,7 @@ class _Program:
         return WORTH_PRODUCT if nests else WORTH
 
     def continues(self, number: int, found: Mapping[int, Step]) -> bool:
-        """Whether the one reader goes on over another part of the same range: then both are one reduction."""
+        """Whether the only reader continues over another part of the same range: then both are one reduction."""
         if len(found) > 1:
             return False
         ((reader, step),) = found.items()
@@ -308,14 +312,14 @@ class _Program:
         return before > 1 and _reductions(step) < before
 
     def goes_on(self, number: int, found: Mapping[int, Step]) -> bool:
-        """Whether the one reader adds to what it reads: then nothing is computed more than once."""
+        """Whether the only reader adds to what it reads: then nothing is computed more than once."""
         name = self.target(number)
         return all(
             self.target(reader) == name and name not in transforms.reads(self.current(reader)) for reader in found
         )
 
     def planned(self, number: int, step: Step) -> Compute:
-        """The plan of a statement in the place of this one; its target has content where one before it is left."""
+        """The plan of a statement in place of this one; its target has content if an earlier writer is left."""
         name = self.target(number)
         before = (n for n in range(number) if n not in self.gone)
         defined = name in self.initial or any(name in self.targets(earlier) for earlier in before)
@@ -325,7 +329,7 @@ class _Program:
         return self.priced(self.planned(number, step))
 
     def needs(self, number: int, step: Step) -> int:
-        """What a limit of memory counts, in bytes."""
+        """The bytes that count towards a memory limit."""
         return cost_of(self.planned(number, step)).temporary
 
     def current(self, number: int) -> ir.Statement:
@@ -349,7 +353,7 @@ class _Program:
 
 
 def _reductions(step: Step) -> int:
-    """How many reductions a statement has."""
+    """The number of reductions in a statement."""
     statement = step.statement
     parts = (statement.value, *ir.conjuncts(statement.domain.guard))
     inside = sum(isinstance(node, ir.Reduce) for part in parts for node in ir.walk(part))
@@ -357,13 +361,13 @@ def _reductions(step: Step) -> int:
 
 
 def _is_number(statement: ir.Define | ir.Accumulate) -> bool:
-    """Whether every element of a value is the same number, which nothing has to be read for."""
+    """Whether a value is the same constant for every element, computed without any read."""
     known = ir.Const, ir.Unary, ir.Binary, ir.Call, ir.Cast
     return isinstance(statement, ir.Define) and all(isinstance(node, known) for node in ir.walk(statement.value))
 
 
 def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
-    """Whether each factor of a value has fewer indices than the value: what reads it may sum along each on its own."""
+    """Whether each factor of a value has fewer indices than the value: its reader can sum along each separately."""
     if not isinstance(statement, ir.Define) or ir.has_reduction(statement.value):
         return False
     free, factors = ir.free_indices(statement.value), ir.factors(statement.value)
@@ -371,7 +375,7 @@ def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
 
 
 def _is_sparse(statement: ir.Define | ir.Accumulate) -> bool:
-    """Whether a value is zero but where its indices are equal: what sums over one of them has only the other one."""
+    """Whether a value is zero except where its indices are equal: a sum over one of them leaves only the other."""
     found = transforms.guarded(ir.Reducer.SUM, statement.value)
     if not isinstance(statement, ir.Define) or found is None:
         return False

@@ -1,4 +1,4 @@
-"""What the derivative of an extremum needs beside its operands: where it is first, and how many points have it."""
+"""What the derivative of an extremum needs besides its operands: its first position, and the number of ties."""
 
 from dataclasses import replace
 from typing import Final
@@ -11,12 +11,12 @@ from ..data.groups import Extrema, statistic_name
 from ..data.nests import Nest, Operand
 from .members import nest_over
 
-# While the loop runs, the number of a block and that of ties are one integer of 32 bits.
+# While the loop runs, the number of a block and that of ties are packed into one 32-bit integer.
 MOST_BLOCKS: Final = 1 << 14
 
 
 def search_of(nest: Nest, memory: int | None) -> Extrema | None:
-    """The search that gives the value of a nest and counts ties; None where the nest is no extremum over one index."""
+    """The search that gives the value of a nest and counts ties; None if the nest is not an extremum over one index."""
     reduce = nest.reduce
     if not isinstance(reduce.reducer, ir.Reducer) or not reduce.reducer.is_extremum or len(reduce.indices) != 1:
         return None
@@ -25,10 +25,10 @@ def search_of(nest: Nest, memory: int | None) -> Extrema | None:
 
 
 def with_ties(extrema: Extrema) -> Extrema | None:
-    """The search that counts ties too; None where a lane has too many blocks, or no derivative asks for them."""
+    """The search that also counts ties; None if a lane has too many blocks, or no derivative needs the ties."""
     reduce = extrema.value.reduce
     if not reduce.reducer.is_extremum or {reduce.dtype, reduce.accumulate} != {reduce.body.dtype}:
-        # An order statistic is one point; what is rounded at the end has other ties.
+        # An order statistic is a single point; a result that is rounded at the end has other ties.
         return None
     form, ranges = extrema.form, extrema.ranges
     lo, hi = ranges[form.loop]
@@ -41,7 +41,7 @@ def with_ties(extrema: Extrema) -> Extrema | None:
 
 
 def _operand(number: int, nest: Nest) -> Operand:
-    """A result as others read it."""
+    """A result as an operand of others."""
     lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
     return Operand(statistic_name(number), nest.reduce.dtype, nest.shape, lows)
 

@@ -1,9 +1,9 @@
-"""What a reduction can be: an operation a file, none of which knows another.
+"""The operations that can compute a reduction, one per file and independent of each other.
 
-Each has a function ``propose(reduction, scope)``, which gives the ways in which the operation computes the reduction,
-as nodes: none where it cannot. `planning.choice` takes the one with the least price (`planning.cost`). A
-loop over blocks (`loop`) stores nothing, and is taken where all others would store more than the memory contract lets
-them. Those that send values to places of their own have ``propose(placement)``, which gives planned statements.
+Each has a function ``propose(reduction, scope)``, which gives the ways to compute the reduction with this operation, as
+nodes, or none. `planning.choice` takes the one with the lowest price (`planning.cost`). A loop over blocks (`loop`)
+stores nothing, and is used if all others would exceed the memory contract. Scatter operations have
+``propose(placement)``, which gives planned statements.
 """
 
 from . import (
@@ -22,7 +22,7 @@ from . import (
     unrolled,
 )
 
-# Of operations with equal prices the first is taken.
+# On equal prices the first operation is used.
 OPERATIONS = (
     pool.propose,
     scan.propose,

@@ -1,4 +1,4 @@
-"""Sums of products in which one factor slides along the other, such as correlations: a band of matrix products."""
+"""Sums of products in which one factor slides along the other, such as correlations: band matrix products."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,9 @@ from ..rules import plan_value
 from ..scope import Scope
 from .reduction import Reduction, operand_of
 
-# A block has about as many rows as there are shifts, then it does at most twice the work; but not fewer or more. The
-# least power of two of at least so many rows for each shift: of 41 shifts, 64 rows took 0.9 times as long as 32.
+# A block has about as many rows as there are shifts, which at most doubles the work, within limits. The row count is
+# the smallest power of two that is at least this fraction of the shifts: for 41 shifts, 64 rows took 0.9 times as long
+# as 32.
 ROWS_EACH = 0.8
 FEW_ROWS = 16
 MOST_ROWS = 128
@@ -34,7 +35,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Band]:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """``subscript = stride*row + dilation*shift + base`` of a read, in which a factor slides along the others."""
+    """``subscript = stride*row + dilation*shift + base`` in a read: one factor slides along the others."""
 
     row: IndexVar
     shift: IndexVar
@@ -42,15 +43,15 @@ class _Way:
 
     @property
     def position(self) -> IndexVar:
-        """The index that takes the place of the subscript."""
+        """The index that replaces the subscript."""
         return IndexVar(f"{self.row}+{self.shift}")
 
     def apart(self, factors: Iterable[ir.Expr]) -> tuple[list[ir.Expr], list[ir.Expr]]:
-        """The factors with rows or shifts, and those with positions only, in terms of these."""
+        """The factors with rows or shifts, and those with positions only, rewritten in terms of these."""
         still: list[ir.Expr] = []
         sliding: list[ir.Expr] = []
         for factor in factors:
-            # What a reduction inside binds is no row and no shift.
+            # An index bound by an inner reduction is neither a row nor a shift.
             moved = factor if ir.has_reduction(factor) else self._slid(factor)
             free = ir.free_indices(moved)
             if self.position in free and free.isdisjoint((self.row, self.shift)):
@@ -68,7 +69,9 @@ class _Way:
 
 
 def _fits(way: _Way, still: Sequence[ir.Expr], sliding: Sequence[ir.Expr], reduction: Reduction) -> bool:
-    """Whether the factors make matrices: both have what is summed, but for the shift, which the first have or none."""
+    """Whether the factors form matrices: both have the summed indices, except for the shift, which only the first may
+    have.
+    """
     left, right = _indices(still), _indices(sliding)
     with_shift = way.shift in reduction.indices
     summed = frozenset(reduction.indices) - {way.shift}
@@ -76,9 +79,9 @@ def _fits(way: _Way, still: Sequence[ir.Expr], sliding: Sequence[ir.Expr], reduc
         return False
     guarded = frozenset[IndexVar]() if reduction.mask is None else ir.free_indices(reduction.mask)
     if not with_shift:
-        # A guard would take a part of each product.
+        # A guard would select a part of each product.
         return not guarded and way.shift not in left
-    # A matrix of weights is zero where a guard says so.
+    # A guard sets elements of a weight matrix to zero.
     return way.shift in left and guarded <= left
 
 
@@ -87,7 +90,7 @@ def _indices(factors: Iterable[ir.Expr]) -> frozenset[IndexVar]:
 
 
 def _ways(reduction: Reduction, scope: Scope) -> Iterator[_Way]:
-    """Two indices that a subscript adds up, the rows first: they are an axis of the result."""
+    """Two indices that are added in a subscript, the rows first: they are an axis of the result."""
     free = _indices(reduction.factors)
     found: set[tuple[IndexVar, IndexVar]] = set()
     for access in (access for factor in reduction.factors for access in ir.accesses(factor)):

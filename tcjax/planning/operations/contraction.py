@@ -18,17 +18,17 @@ from ..rules import plan_value
 from ..scope import Scope, fill
 from .reduction import Reduction, is_read, operand_of
 
-# A matrix of so many elements may be repeated.
+# A matrix with at most this many elements may be repeated.
 SMALL_MATRIX: Final = 64 * 64
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """The product's sum as products of matrices, each along the cheapest path, if no factor has all of its points."""
+    """The sum as matrix products along the cheapest paths, if no factor has all of its points."""
     indices, factors, mask, accumulate = reduction.indices, reduction.factors, reduction.mask, reduction.accumulate
     if len(factors) < 2 or not indices or accumulate == "bool":
         return
     if len(factors) > 2:
-        # The largest first, however the product was written.
+        # The largest first, in whatever order the product was written.
         factors = tuple(sorted(factors, key=lambda f: (-scope.points(ir.free_indices(f)), ir.show_expr(f))))
     masks: list[list[ir.Expr]] = [[] for _ in factors]
     if mask is not None:
@@ -49,7 +49,9 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
     def multiplied(order: Sequence[Pairing], way: Way, swapped: bool) -> tuple[Node, set[Way], bool]:
-        """The products in this order, the ways that some could go, and whether operands of some may be `swapped`."""
+        """The products in this order, the ways possible for some of them, and whether operands of some may be
+        `swapped`.
+        """
         left, ways, either = list(operands), set[Way](), False
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
@@ -60,7 +62,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             if swapped if leads is None else leads:
                 pair = pair[1], pair[0]
             found = pair[0].masks | pair[1].masks
-            # Where no point of the others counts nothing uses the product.
+            # Where the other factors are masked, nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
             counts = projected(others, (*axes, *scope.unrolled), scope)
             products = _products(*pair, counts, axes, accumulate, scope, why)
@@ -79,9 +81,9 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
 
 def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node]]]:
-    """For each operand of a product of two tensors the cotangent of this, what is summed, and ways to compute the sum.
+    """For each operand of a product of two tensors its cotangent, the summed axes, and ways to compute the sum.
 
-    The first is one product of matrices with the operands as they lie, which is what JAX makes of it.
+    The first is one matrix product with the operands as they are, which is what JAX generates.
     """
     product = node.operand if isinstance(node, Fold) and sums_products(node) else node
     if not isinstance(product, Contract) or any((*product.live, *product.counts)):
@@ -96,24 +98,24 @@ def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node
         pair = received, _Operand(other, frozenset())
         ways = _products(*pair, frozenset(), as_stored(own).axes, dtype, scope, "")
         summed = tuple(axis for axis in node.axes if axis in other.axes and axis not in own.axes)
-        # What XLA computes in the same program it may lay as the product reads it: a copy would be one more array.
+        # XLA can choose the layout of values computed in the same program: a copy would be one more array.
         yield received.node, summed, [node for way, node in ways.items() if way is not Way.COPIED]
 
 
 def _whole(tensor: str, axes: Axes, dtype: str, scope: Scope) -> Read:
-    """All elements of a tensor with these axes."""
+    """All elements of a tensor, with these axes."""
     extents = [(axis, scope.extent(axis)) for axis in axes]
     strips = tuple(Strip(Affine.of(0), 1, extent, 0, 0, ((axis, extent, 1),)) for axis, extent in extents)
     return Read(tensor, strips, dtype=dtype, axes=axes, why="")
 
 
 class Way(Enum):
-    """How products of matrices are made of two operands."""
+    """How matrix products are formed from two operands."""
 
     WHOLE = "one product"
     SPREAD = "a small matrix is repeated for each slab of the other operand, where that is possible"
-    SUMMED = "one product for each value of what is summed and comes first in both operands, and their sum"
-    COPIED = "one product, of a copy of the left operand that has what is summed along its rows"
+    SUMMED = "one product for each value of the summed index that comes first in both operands, then their sum"
+    COPIED = "one product with a copy of the left operand, whose rows run along the summed index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class _Operand:
     masks: frozenset[ir.Expr]
 
     def live(self, other: "_Operand", scope: Scope) -> Node | None:
-        """Where it is not zero although the other operand has another value."""
+        """Where it is nonzero, as a mask for the other operand."""
         return _planned(self.masks - other.masks, scope) if ir.types.is_float(other.node.dtype) else None
 
     def where(self, masks: frozenset[ir.Expr], accumulate: str, scope: Scope) -> Node:
@@ -148,16 +150,16 @@ def _products(
     scope: Scope,
     why: str,
 ) -> dict[Way, Node]:
-    """The product of two operands, summed over the axes that are not `kept`, in the ways that are possible.
+    """The product of two operands, summed over the axes that are not `kept`, in all possible ways.
 
-    It counts where the `others` hold. As a `Way.WHOLE` it always is possible, and comes first.
+    The result is used where the `others` hold. `Way.WHOLE` is always possible, and comes first.
     """
     a, b = first.node, second.node
     axes = set(a.axes) | set(b.axes)
     summed = scope.sorted(axes - set(kept))
     batch = set(a.axes) & set(b.axes) & set(kept)
     if not summed or (batch and axes in (set(a.axes), set(b.axes))):
-        # Nothing to sum, or a row of one operand for each row of the other: no matrices.
+        # Nothing to sum, or one row of an operand per row of the other: no matrices.
         factors = (
             first.where(second.masks | others, accumulate, scope),
             second.where(first.masks | others, accumulate, scope),
@@ -188,7 +190,7 @@ def _products(
 def _leads(second: Node, first: Node, result: Axes) -> bool | None:
     """Whether the second operand is multiplied from the left: the result has its axes first.
 
-    None where these lie between those of the first operand: then either may be.
+    None if these are between those of the first operand: then either may be.
     """
     batch = tuple(axis for axis in result if axis in first.axes and axis in second.axes)
     left, right = (tuple(a for a in result if a in node.axes and a not in batch) for node in (first, second))
@@ -200,7 +202,7 @@ def _leads(second: Node, first: Node, result: Axes) -> bool | None:
 def _counts(
     factors: tuple[Node, Node], masks: frozenset[ir.Expr], scope: Scope
 ) -> tuple[Node | None, Node | None, Node | None]:
-    """The masks with axes of the first factor only, of those left the ones with axes of the second, and the rest."""
+    """The masks with axes of the first factor only, of the others those with axes of the second, and the rest."""
     found: list[Node | None] = []
     for factor in factors:
         own = frozenset(mask for mask in masks if ir.free_indices(mask) - scope.unrolled <= frozenset(factor.axes))
@@ -213,7 +215,7 @@ def _slabs(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contr
     """A small matrix times every slab of a large operand, along an axis in its middle, as a batch of products.
 
     ``Y(m,d,k) +=! W(d,n) * X(m,n,k)``: as one product XLA would transpose X there and Y back; with W repeated for every
-    m both stay as they lie.
+    m both keep their layout.
     """
     for matrix, large in ((a, b), (b, a)):
         summed = [axis for axis in large.axes if axis not in kept]
@@ -230,10 +232,10 @@ def _slabs(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contr
 
 
 def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold | None:
-    """A sum over the first axes of two operands, and others, as the sum of products of matrices.
+    """A sum over the leading axes of two operands, and other axes, as the sum of matrix products.
 
-    ``O(i,j) +=! A(n,i,k) * B(n,j,k)``: as one product XLA would transpose A and B; it adds up small products, none of
-    which is stored.
+    ``O(i,j) +=! A(n,i,k) * B(n,j,k)``: as one product XLA would transpose A and B; this way it accumulates small
+    products without storing them.
     """
     shared = (set(a.axes) & set(b.axes)) - set(kept)
     if len(shared) < 2 or accumulate not in ("float32", "float64"):
@@ -254,11 +256,11 @@ def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold
 
 
 def _copied(whole: Contract, scope: Scope) -> Contract | None:
-    """The product of a copy of the left operand, which lies as matrices whose columns are what is summed.
+    """The product of a copy of the left operand, laid out as matrices whose columns are the summed axis.
 
-    ``C(i,j) +=! A(k,i) * B(k,j)``: XLA:CPU multiplies with A as it lies by its slower routine, which walks across rows;
-    where these are so long that the cache holds few of a column, a copy is faster. XLA makes one for a sum along two
-    axes; one along a single axis has to have two parts.
+    ``C(i,j) +=! A(k,i) * B(k,j)``: XLA:CPU multiplies A in its layout with a slower routine, which traverses it across
+    rows; if these are so long that the cache holds few of a column, a copy is faster. XLA makes one for a sum along two
+    axes, so a single summed axis is split in two.
     """
     if whole.dtype != "float32":
         return None
@@ -280,11 +282,11 @@ def _copied(whole: Contract, scope: Scope) -> Contract | None:
 
 
 def received(node: Contract, scope: Scope) -> Iterator[tuple[Node, Node] | None]:
-    """For each operand what it receives as JAX computes it, and the product with rows and columns exchanged.
+    """For each operand its cotangent as JAX computes it, and the product with rows and columns exchanged.
 
-    None where that may not be faster. ``Y(i,j) +=! X(i,k) * W(k,j)``: W receives ``X(i,k) * dY(i,j)``, a product of two
-    matrices whose columns are summed, and XLA:CPU walks across the rows of the one that comes first in the result. It
-    had better be the one with the shorter rows.
+    None if that cannot be faster. ``Y(i,j) +=! X(i,k) * W(k,j)``: the cotangent of W is ``X(i,k) * dY(i,j)``, a product
+    of two matrices summed along their columns, and XLA:CPU traverses the first one of the result across rows. That one
+    should have the shorter rows.
     """
     a, b = node.operands
     for own, other in ((a, b), (b, a)):
@@ -308,12 +310,12 @@ def _multiplies_plainly(node: Contract) -> bool:
 
 
 def _is_stored(factor: ir.Expr) -> bool:
-    """Whether the factor is in memory already, so that contracting it costs no temporary."""
+    """Whether the factor is already in memory, so that contracting it needs no temporary."""
     return is_read(factor) and not ir.looks_up(factor)
 
 
 def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:
-    """For each factor the parts of the mask whose indices it has: it is zero where one is false; none if a part has no
+    """For each factor the parts of the mask over its indices: it is zero where one is false; none if a part fits no
     factor. Indices in `fixed` are numbers there.
     """
     spaces = [ir.free_indices(factor) for factor in factors]

@@ -15,14 +15,15 @@ from ..rules import plan_value
 from ..scope import Scope
 from .reduction import Reduction
 
-# Up to this many groups may become a convolution each.
+# The maximum number of groups that become separate convolutions.
 FEW_GROUPS = 32
-# From one channel to one the derivative of so few slices is one fused loop: lax.conv is ten times slower.
+# With one input and one output channel, the derivative of this few slices is one fused loop: lax.conv is ten times
+# slower.
 FEW_SUMMANDS = 25
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
-    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, in the ways in which it is one."""
+    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, in all possible ways."""
     for node in _convolutions(reduction, scope):
         yield node
         if 1 < scope.points(node.groups) <= FEW_GROUPS:
@@ -33,10 +34,10 @@ def differentiates_well(node: Convolve, scope: Scope) -> bool:
     """Whether the derivative of a convolution is better than that of a sum of shifted slices.
 
     JAX would make a padded array of each slice for the image, and a reduction of each for the kernel: thousands of
-    operations that compile for seconds, and run slower than convolutions.
+    operations that take seconds to compile, and run slower than convolutions.
     """
     if scope.points(node.groups) > 1 and not node.split:
-        # The derivatives of a grouped convolution by its kernel are a hundred times slower on CPUs.
+        # The derivatives of a grouped convolution with respect to its kernel are a hundred times slower on CPUs.
         return False
     alone = scope.points(node.channels) * scope.points(node.features) == 1
     terms = scope.points((*node.channels, *(window.kernel for window in node.windows)))
@@ -44,10 +45,10 @@ def differentiates_well(node: Convolve, scope: Scope) -> bool:
 
 
 def pads_slowly(node: Convolve, scope: Scope) -> bool:
-    """Whether XLA:CPU takes many times as long for the derivatives of a convolution, in which it pads an operand.
+    """Whether XLA:CPU is many times slower for the derivatives of a convolution, in which it pads an operand.
 
-    It does in one dimension, from one channel to one: 2048 terms for each of 4095 sums took 114 ms, and 1.6 ms with
-    zeros put around the operand before. As sums of their own the derivatives have these.
+    This happens in one dimension, with one input and one output channel: 2048 terms for each of 4095 sums took 114 ms,
+    and 1.6 ms with explicit padding. As separate sums the derivatives have explicit padding.
     """
     alone = scope.points((*node.groups, *node.channels, *node.features, *node.batch)) == 1
     taps = scope.points(window.kernel for window in node.windows)
@@ -55,7 +56,7 @@ def pads_slowly(node: Convolve, scope: Scope) -> bool:
 
 
 def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
-    """The sum as a convolution, with its kernel, in the ways in which it is one."""
+    """The sum as a convolution, with its kernel, in all possible ways."""
     factors, mask, around = reduction.factors, reduction.mask, reduction.around
     if len(factors) != 2 or not ir.types.is_float(reduction.accumulate):
         return
@@ -75,14 +76,14 @@ def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
 
 
 def _term_by_term(reduction: Reduction, guard: ir.Expr, scope: Scope) -> Unroll:
-    """The sum of the products that the guard lets count."""
+    """The sum of the products that the guard selects."""
     inside = scope.unrolling(reduction.indices)
     body = inside.cast(plan_value(masked(guard, ir.multiply(reduction.factors), 0), inside), reduction.accumulate)
     return unroll(ir.Reducer.SUM, reduction.indices, body, scope, "one term after the other")
 
 
 def _windows(indices: tuple[IndexVar, ...], image: ir.Access, scope: Scope) -> Iterator[dict[int, Sliding]]:
-    """The dimensions of an image that slide; windows that do not meet may be two axes, as groups and channels are."""
+    """The sliding dimensions of an image; windows that do not overlap may be two axes, such as groups and channels."""
     reduced = frozenset(indices)
     found = {
         dimension: sliding
@@ -142,7 +143,7 @@ def _listed(indices: Iterable[IndexVar]) -> str:
 
 
 def _plain_axes(access: ir.Access, apart: Collection[int], scope: Scope) -> frozenset[IndexVar] | None:
-    """The indices of subscripts, those of some dimensions apart, if each has axes of its own; None otherwise."""
+    """The indices of subscripts, except those of some dimensions, if each has its own axes; None otherwise."""
     found: list[IndexVar] = []
     name = access.tensor.name
     for dimension, (subscript, origin) in enumerate(zip(access.indices, scope.origins[name], strict=True)):
@@ -158,6 +159,6 @@ def _plain_axes(access: ir.Access, apart: Collection[int], scope: Scope) -> froz
 
 
 def _is_split(subscript: Affine, access: ir.Access, dimension: int, scope: Scope) -> bool:
-    """Whether several indices count through a dimension as digits do."""
+    """Whether several indices count through a dimension like digits."""
     strip = as_strip(subscript, scope.shapes[access.tensor.name][dimension], scope)
     return strip is not None and not strip.low and not strip.high

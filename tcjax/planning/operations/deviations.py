@@ -1,4 +1,4 @@
-"""Sums of squares of deviations from a mean: what a variance is made of."""
+"""Sums of squared deviations from a mean: the core of a variance."""
 
 from collections.abc import Iterator
 from math import prod
@@ -12,13 +12,13 @@ from ..folds import remaining
 from ..scope import Scope
 from .reduction import Reduction
 
-# Where the squares of values sum up to more than this many times those of their deviations, the mean is taken off
-# first: the difference of two sums would lose more than four binary digits.
+# If the sum of squares of the values exceeds that of the deviations this many times, the mean is subtracted first: the
+# difference of two sums would lose more than four binary digits.
 MOST_LOST: Final = 16.0
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """``sum[n]((x(n) - mean(x)) * (x(n) - mean(x)))`` from one pass over a whole tensor."""
+    """``sum[n]((x(n) - mean(x)) * (x(n) - mean(x)))`` in one pass over a whole tensor."""
     plain = reduction.mask is None and reduction.around is None and reduction.accumulate in ("float32", "float64")
     if reduction.reducer is not Reducer.SUM or not plain or scope.is_term or scope.live is not None:
         return
@@ -28,12 +28,12 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     operand = as_stored(plan_read(value, scope))
     if _is_whole(operand, scope):
         axes = remaining(operand, reduction.indices)
-        why = "squares about a mean: both sums come of one pass, unless the mean is much larger than the deviations"
+        why = "squares about a mean: one pass gives both sums, unless the mean is much larger than the deviations"
         yield Deviations(operand, reduction.indices, MOST_LOST, dtype=operand.dtype, axes=axes, why=why)
 
 
 def _is_whole(node: Node, scope: Scope) -> bool:
-    """Whether a node is a tensor as it lies in memory, all of it: a part of one would be stored first."""
+    """Whether a node is a complete tensor in its own layout: a slice would be stored first."""
     if not isinstance(node, Read) or node.views or node.tensor not in scope.shapes:
         return False
     strips = [d for d in node.dimensions if isinstance(d, Strip) and not d.low and not d.high and len(d.factors) < 2]

@@ -1,4 +1,4 @@
-"""One fused loop over all points, which are reduced as they come."""
+"""One fused loop over all points, which are reduced on the fly."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ from .reduction import Reduction
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """The reduction of its values at every point; how many points there are is an integer."""
+    """The reduction of its values at every point; the number of points must fit an integer."""
     mask, is_sum = reduction.mask, reduction.reducer is Reducer.SUM and ir.types.is_float(reduction.accumulate)
     if is_sum and not reduction.factors and mask is not None and scope.points(reduction.indices) < 1 << 31:
-        # XLA:CPU sums floats by a library, and stores what it has to compute for that.
+        # XLA:CPU sums floats with a library, and stores computed operands for it.
         ones = scope.cast(plan_value(mask, scope), "int32")
         yield scope.cast(fold(Reducer.SUM, reduction.indices, ones, scope), reduction.accumulate)
         return

@@ -20,17 +20,17 @@ from ..data.views import Viewed
 from ..rules import plan_value
 from ..scope import Scope
 
-# A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
+# A nest that visits this many points per operation of another plan is never used, however much that one stores.
 MOST_OPERATIONS: Final = 100
-# Reducers whose state grows with the rank: beyond this many values one sort is better.
+# Reducers whose state grows with the rank: for more values than this, one sort is better.
 MOST_RANKS: Final = 32
 
 
 def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest | None:
-    """A loop over blocks that stores no point of its space, in the place of the computation `plain`.
+    """A loop over blocks that stores no point of its space, in place of the computation `plain`.
 
-    `reduce` is of the type of `plain`, which would store `most` bytes or more. None where there is no such loop, or it
-    is a hundred times the work.
+    `reduce` has the type of `plain`, which would store `most` bytes or more. None if there is no such loop, or it is a
+    hundred times the work.
     """
     wishes = scope.nests
     assert wishes is not None
@@ -59,13 +59,13 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
 
 
 def is_absurd(nest: Nest, form: LoopSchedule, other: Node, scope: Scope) -> bool:
-    """Whether the other plan does the same with a small part of the operations."""
+    """Whether the other plan needs only a small fraction of the operations."""
     most = MOST_OPERATIONS * max(1, Meter({index: scope.extent(index) for index in scope.box}).flops(other))
     return points(nest) > most and (not form.inside or _operations(nest, form) > most)
 
 
 def _operations(nest: Nest, form: LoopSchedule) -> int:
-    """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
+    """The operations of a loop whose blocks are separate sums of products: these visit fewer points."""
     loop = plan_nest(nest, form)
     extents = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
     return sum(
@@ -76,9 +76,9 @@ def _operations(nest: Nest, form: LoopSchedule) -> int:
 
 
 def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
-    """The sum of slices `plain` as a loop that runs as the same slices, and is differentiated as a loop.
+    """The sum of slices `plain` as a loop that runs as the same slices, but is differentiated as a loop.
 
-    JAX's derivative of a slice is the slice with zeros around it, an array of its own for every term.
+    JAX's derivative of a slice is a zero-padded array for every term.
     """
     read = operands_of(reduce, scope)
     axes = scope.sorted(ir.free_indices(reduce))
@@ -86,7 +86,7 @@ def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
         return None
     nest = _nest(reduce, axes, read, scope)
     assert scope.nests is not None
-    # A kernel of its own would be something else.
+    # A separate kernel would be something else.
     backend = replace(scope.nests.backend, name="xla")
     form = replace(choose(nest), whole=True)
     why = _why(nest, form)
@@ -106,7 +106,7 @@ def _sources(read: Iterable[Operand], scope: Scope, computed: Mapping[str, Node]
 
 
 def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, dict[str, Node]]:
-    """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
+    """The reduction with its loop-invariant inline reductions replaced by tensors, and those reductions."""
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
 
@@ -144,15 +144,15 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, dict[st
 
 
 def _wished(nest: Nest, usual: LoopSchedule, backend: Backend) -> LoopSchedule | None:
-    """The form that someone measured for this very nest, if it has one; None: it is better none."""
+    """The schedule measured for this very nest, if it has one; None if it is better without one."""
     form = dict(backend.forms).get(nest.name, usual)
     return form if form is None or form in candidates(nest) else usual
 
 
 def _sparing(form: LoopSchedule, plain: Node, nest: Nest, backend: Backend, most: int) -> LoopSchedule:
-    """The form, changed where it would need too much memory; one operation stores less than `most` bytes."""
+    """The schedule, changed if it would need too much memory; one operation stores less than `most` bytes."""
     if isinstance(plain, Unroll):
-        # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
+        # One fused loop over the result; but JAX's derivatives of it would store the values of each step.
         once = _calls_once(nest.reduce.body)
         meter = Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
         fits = meter.temporaries(plain, root=True) + reused_bytes(nest) < most
@@ -161,14 +161,16 @@ def _sparing(form: LoopSchedule, plain: Node, nest: Nest, backend: Backend, most
 
 
 def _calls_once(body: ir.Expr) -> bool:
-    """Whether no function is called twice for the same: XLA would call it once, and store that for every step."""
+    """Whether no function is called twice on the same arguments: XLA would call it once, and store the value for every
+    step.
+    """
     calls = [node for node in ir.walk(body) if isinstance(node, (ir.Call, ir.Foreign))]
     return len(set(calls)) == len(calls)
 
 
 def _why(nest: Nest, form: LoopSchedule) -> str:
     if form.whole:
-        return "one fused loop over the result: no point of it is stored, and its derivative is one as well"
+        return "one fused loop over the result: no intermediate is stored, and its derivative is one fused loop too"
     whole = points(nest)
     if form.tile is not None and nest.reduce.guard is not None:
         axis, size = form.tile

@@ -1,4 +1,4 @@
-"""A condition for each of a few places: ``O(I(n)) +=! X(n)`` as ``O(b) +=! X(n) where b == I(n)``."""
+"""A condition for each of a few positions: ``O(I(n)) +=! X(n)`` as ``O(b) +=! X(n) where b == I(n)``."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,12 +11,12 @@ from ...symbolic import Affine, IndexVar
 from ..data.stages import Compute
 from .placement import Placement
 
-# More places than this are never cheaper as a condition for each of them.
+# With more positions than this, a condition for each of them is never cheaper.
 FEW_PLACES: Final = 16
 
 
 def propose(placement: Placement) -> Iterator[Compute]:
-    """The reduction over all points for each element of the target, of which those count that data send there."""
+    """The reduction over all points for each element of the target, masked to those that data sends there."""
     statement, plan = placement.statement, placement.plan
     if plan is None or not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, Reducer):
         return
@@ -26,7 +26,7 @@ def propose(placement: Placement) -> Iterator[Compute]:
         return
     box, conditions, left = dict(placement.box), list(ir.conjuncts(statement.domain.guard)), list(statement.indices)
     for number in data:
-        # No program names an index so.
+        # No program uses such index names.
         place = IndexVar(f"place.{number}")
         first = placement.origin[number]
         box[place] = (first, first + placement.stage.shape[number])
@@ -35,7 +35,7 @@ def propose(placement: Placement) -> Iterator[Compute]:
     kept = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
     met = {index for number in data for index in statement.indices[number].variables} - kept
     reduction = (*statement.reduction, *sorted(met - {*statement.reduction}, key=str))
-    # Where no point names an element, none begins anew.
+    # Where no point names an element, none restarts.
     if not reduction or any(box[index][0] >= box[index][1] for index in met):
         return
     domain = replace(statement.domain, guard=ir.conjunction(conditions))

@@ -1,4 +1,4 @@
-"""Values that meet at places that data decide, as the operations see them."""
+"""Scattered values, as the operations see them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ from ..scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """``target(places) reducer=! value``: a planned statement but for how its values go to their places.
+    """``target(places) reducer=! value``: a planned statement, except for how its values are scattered.
 
-    `statement` is what was written, with its ranges in the `box`; `origin` has the target's first element. `plan` plans
-    another one that means the same; None inside of the loops of a schedule, where there is no other.
+    `statement` is the statement as written, with its ranges in the `box`; `origin` is the target's first element.
+    `plan` plans an equivalent statement; None inside the loops of a schedule, where there is none.
     """
 
     stage: Compute
@@ -29,13 +29,13 @@ class Placement:
 
     @property
     def is_by_operator(self) -> bool:
-        """Whether an operator combines values, two at a time, and nothing else has to be known of them."""
+        """Whether values are combined by a binary operator, without further information."""
         store = self.stage.store
         return store.combine is not None and store.combine.operator is not None and store.weight is None
 
     @property
     def points(self) -> Axes:
-        """The axes of all points: of values, places and conditions."""
+        """The axes of all points: of values, positions and conditions."""
         store = self.stage.store
         places = (d.positions.axes for d in store.dimensions if isinstance(d, Lookup))
         others = (part.axes for part in (self.stage.value, store.mask, store.weight) if part is not None)
@@ -48,15 +48,15 @@ class Placement:
 
     @property
     def has_order(self) -> bool:
-        """Whether the values are those of a registered reduction, which are combined one after the other."""
+        """Whether the values are those of a registered reduction, which are combined in order."""
         return isinstance(self.stage.store.combine, Monoid)
 
     def by(self, scatter: Scatter) -> Compute:
-        """The statement with its values sent so."""
+        """The statement with its values scattered this way."""
         return replace(self.stage, store=replace(self.stage.store, scatter=replace(scatter, points=self.points)))
 
     def repeated(self, scatter: Scatter | None) -> int:
-        """The bytes of values that many points share, repeated for each of those that go to their places at once."""
+        """The bytes of shared values, repeated for each of the points scattered at once."""
         if scatter is None:
             return 0
         points = prod(map(self.scope.extent, (axis for axis in self.points if axis != scatter.along)))

@@ -15,7 +15,7 @@ from .reduction import Reduction
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """The reduction of a plain read over windows, if it is one: native windows where these are wide, else slices."""
+    """The reduction of a plain read over windows, if it is one: native windows if they are wide, else slices."""
     if len(reduction.factors) != 1 or reduction.accumulate == "bool":
         return
     guard = reduction.guard
@@ -49,7 +49,7 @@ def _pool(reduction: Reduction, scope: Scope) -> Pool | None:
         return None
     if len(set(kernels)) < len(kernels) or len(set(outputs)) < len(outputs):
         return None
-    # reduce_window has derivatives for undilated sums, minima and maxima only.
+    # reduce_window has derivatives only for undilated sums, minima and maxima.
     known = (reducer is Reducer.SUM or reducer.is_extremum) and not ir.types.is_complex(accumulate)
     operand, windows, _ = slide(read, slidings, scope)
     axes = scope.sorted((plain | set(outputs)) - scope.unrolled)

@@ -1,6 +1,6 @@
-"""What each element receives: ``y(S*i + k) +=! x(i) * w(k)`` as ``y(S*u + a) +=! x(u - p) * w(S*p + a)``.
+"""Gathers instead of scattering: ``y(S*i + k) +=! x(i) * w(k)`` as ``y(S*u + a) +=! x(u - p) * w(S*p + a)``.
 
-A transposed convolution is the convolution of each of its S phases, and no values are stored that then meet.
+A transposed convolution is a convolution for each of its S phases, and no values are stored and then combined.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from .placement import Placement
 
 
 def propose(placement: Placement) -> Iterator[Compute]:
-    """The statement over the elements of its target, along each dimension in which two indices meet."""
+    """The statement over the elements of its target, along each dimension in which two indices are added."""
     statement, box, plan = placement.statement, placement.box, placement.plan
     if plan is None or not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, Reducer):
         return

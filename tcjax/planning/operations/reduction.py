@@ -17,8 +17,8 @@ class Reduction:
     """``reducer[indices]`` of the product of the factors where the mask holds, computed in the type `accumulate`.
 
     All factors and the mask depend on its indices; only sums have several factors, or none. Where `around` is false the
-    result does not count: its cotangent is zero, which must not meet what is infinite. What `is_term` is repeated for
-    the steps of another reduction, and not written out itself.
+    result is unused: its cotangent is zero, which must not multiply an infinity. A reduction that `is_term` is repeated
+    for the steps of another one, and not unrolled itself.
     """
 
     reducer: Reducer | ir.Monoid
@@ -36,21 +36,21 @@ class Reduction:
 
     @property
     def guard(self) -> ir.Expr | None:
-        """Where a point is computed: a read has a derivative that nothing infinite meets."""
+        """The condition under which a point is computed, so that the derivative of a read multiplies no infinity."""
         return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else ir.both(self.mask, self.around)
 
     @property
     def expr(self) -> ir.Reduce:
-        """The reduction as index notation. The condition around it goes inside of a loop, whose derivative skips it."""
+        """The reduction as index notation. The condition around it moves inside a loop, whose derivative skips it."""
         guard = ir.both(self.mask, self.around)
         return ir.Reduce(self.reducer, self.indices, (), guard, self.body, None, self.accumulate, self.accumulate)
 
     def cheapest(self, scope: Scope) -> Node:
-        """The reduction at every point of its free indices, by the operation with the least price."""
+        """The reduction at every point of its free indices, by the cheapest operation."""
         return by_rule(self, scope)
 
     def values(self, scope: Scope) -> Node:
-        """What is reduced, at every point."""
+        """The reduced values at every point."""
         if not self.factors and self.mask is not None:
             return scope.cast(plan_value(self.mask, scope), self.accumulate)
         body = masked_by(self.guard, self.body, self.reducer, self.accumulate)
@@ -58,17 +58,17 @@ class Reduction:
 
 
 def is_read(expr: ir.Expr) -> bool:
-    """Whether an expression is an element of a tensor, as it is or in another type."""
+    """Whether an expression is an element of a tensor, possibly converted to another type."""
     return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)
 
 
 def operand_of(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
-    """A factor as an operand of a product of matrices, with its axes as they lie in memory."""
+    """A factor as an operand of a matrix product, with its axes in memory order."""
     match factor:
         case ir.Cast(ir.Access() as read) if (
             factor.dtype == accumulate and ir.types.accumulator(read.dtype) == accumulate
         ):
-            # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
+            # dot_general itself multiplies 16-bit operands and accumulates in 32 bits.
             return as_stored(plan_value(read, scope))
         case _:
             return as_stored(scope.cast(plan_value(factor, scope), accumulate))

@@ -15,14 +15,16 @@ from ..rules import plan_value
 from ..scope import Scope, fill
 from .reduction import Reduction, is_read
 
-# Elements of a row that are combined one after the other: of more, XLA computes those in front again for each.
+# Elements of a row that are combined in sequence: of more, XLA recomputes the earlier ones for each.
 BLOCK: Final = 4
-# Blocks of a row whose sums are added up one after the other, at most.
+# The maximum number of blocks of a row whose sums are added in sequence.
 MOST_ROUNDED: Final = 256
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """``S(i) +=! x(j) where j <= i``, and the like with ``<``, ``>=``, ``>`` and a constant: an element is met once."""
+    """``S(i) +=! x(j) where j <= i``, and the like with ``<``, ``>=``, ``>`` and a constant: each element is visited
+    once.
+    """
     reducer = reduction.reducer
     conditions = ir.conjuncts(reduction.mask)
     for number, condition in enumerate(conditions):
@@ -32,7 +34,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             continue
         alone = len(reduction.factors) == 1 and is_read(reduction.factors[0])
         if not alone and reduction.around is not None:
-            # An element that no result counts has a zero cotangent, which must not meet another factor's infinity.
+            # An element that no result uses has a zero cotangent, which must not multiply another factor's infinity.
             continue
         rest = rest if alone else (*rest, *row.counted(scope))
         found = _elements(replace(reduction, mask=ir.conjunction(rest), around=None), row.index, scope)
@@ -40,7 +42,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             continue
         operand, mask = found
         if row.index not in operand.axes:
-            # A number for each element: how many there are.
+            # A constant for each element: the number of elements.
             low = fill(scope.box[row.index][0], "int32")
             always = scope.apply(">=", (plan_value(ir.Index(row.index), scope), low), "bool")
             nothing = fill(reducer.empty(operand.dtype), operand.dtype)
@@ -50,7 +52,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             axes = scope.sorted((row.output, *(axis for axis in own if axis != row.index)))
             extent = scope.extent(row.output)
             way = "up" if row.rising else "down"
-            why = f"`{row.index}` runs {way} to `{row.output}`: one pass meets each element once"
+            why = f"`{row.index}` runs {way} to `{row.output}`: one pass visits each element once"
             places = row.index, row.output, extent, row.first, row.rising
             dtype = _dtype(reducer, operand.dtype)
             for looped in _ways(reducer, operand.dtype, scope.extent(row.index)):
@@ -58,7 +60,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
 
 def running(reduce: ir.Reduce, scope: Scope) -> Iterator[Node]:
-    """The same of a reduction that is none of products: of logarithms, positions, registered ones."""
+    """The same for reductions without products: of logarithms, positions, registered ones."""
     if scope.live is None and scope.sizes is None and scope.points(reduce.indices):
         yield from propose(
             Reduction(reduce.reducer, reduce.indices, (reduce.body,), reduce.guard, reduce.accumulate), scope
@@ -70,16 +72,16 @@ def _dtype(reducer: Reducer | ir.Monoid, running: str) -> str:
 
 
 def _ways(reducer: Reducer | ir.Monoid, dtype: str, extent: int) -> tuple[bool, ...]:
-    """Whether blocks of a row may go one after the other: of floats, few sums, or each one would cost digits."""
+    """Whether blocks of a row may be combined in sequence: for floats only a few sums, or each would lose digits."""
     rounds = reducer.is_rounded and not ir.types.is_integral(dtype)
     return (False,) if rounds and extent > BLOCK * MOST_ROUNDED else (False, True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The values of `index` up to `output`, or from there on where it is not `rising`.
+    """The values of `index` up to `output`, or from there on if it is not `rising`.
 
-    The first result ends, or begins, at position `first` of the row.
+    The first result ends (or begins) at position `first` of the row.
     """
 
     index: IndexVar
@@ -115,9 +117,9 @@ def _row(condition: ir.Expr, reduction: Reduction, scope: Scope) -> _Row | None:
 
 
 def _elements(reduction: Reduction, index: IndexVar, scope: Scope) -> tuple[Node, Node | None] | None:
-    """What is reduced along an index, the rest of the reduction at each of its values; and where there is an element.
+    """The values reduced along an index, with the rest of the reduction applied at each; and which elements exist.
 
-    None where the results of the rest are no elements.
+    None if the results of the rest are not elements.
     """
     reducer = reduction.reducer
     rest = tuple(other for other in reduction.indices if other != index)

@@ -1,4 +1,4 @@
-"""The scatter of XLA: row by row where every point writes whole rows of the target, else element by element."""
+"""XLA's scatter: row by row if every point writes whole rows of the target, else element by element."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from .placement import Placement
 
 
 def propose(placement: Placement) -> Iterator[Compute]:
-    """All points at once, or one slice after the other of those that share their values."""
+    """All points at once, or slice by slice if many points share values."""
     combine, accumulate = placement.stage.store.combine, placement.stage.accumulate
     curved = ir.types.is_float(accumulate) or ir.types.is_complex(accumulate)
     if placement.has_order or (combine is Reducer.PRODUCT and curved):
         # Its derivative would divide by the values.
         return
-    # A product and a position are computed from the elements that meet in a place, one by one.
+    # A product and a position are computed from the elements at a position, one by one.
     is_by_element = combine is not None and (combine is Reducer.PRODUCT or combine.gives_position)
     ways = [()] if is_by_element else [rows_of(placement), ()]
     for rows in dict.fromkeys(ways):
@@ -33,7 +33,7 @@ def propose(placement: Placement) -> Iterator[Compute]:
 
 
 def rows_of(placement: Placement) -> tuple[int, ...]:
-    """The dimensions of the target that every point writes whole."""
+    """The dimensions of the target that every point writes completely."""
     stage = placement.stage
     used = Counter(axis for dimension in stage.store.dimensions for axis in _axes(dimension))
     masked = () if stage.store.mask is None else stage.store.mask.axes

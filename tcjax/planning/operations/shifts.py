@@ -1,4 +1,6 @@
-"""Sums at each of a few shifts of one tensor against others, such as the derivative of a window by its weights."""
+"""Sums at each of a few shifts of one tensor against others, such as the derivative of a window with respect to its
+weights.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,17 +14,17 @@ from ..data.nodes import Axes, Contract, Fold, Node, looks_up
 from ..scope import Scope
 from .reduction import Reduction
 
-# XLA compiles so many sums in one loop in a fraction of a second.
+# XLA compiles this many sums in one loop in a fraction of a second.
 MOST_SHIFTS = 64
-# The sum along one axis is one after the other: of more terms it loses digits.
+# The sum along one axis is sequential: with more terms it loses digits.
 LONGEST = 1 << 13
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     """``S(k) +=! x(i + k) * y(i)`` for the few values of `k`: every sum in the same pass over `i`, if it is such a sum.
 
-    Alone, each of them would read all of its operands again. There are no more points than one tensor has elements: of
-    what is spread along several axes, or slides inside of the sum too, products of matrices are better, one for each
+    Separately, each would read all of its operands again. There are at most as many points as one tensor has elements:
+    for operands broadcast along several axes, or that also slide inside the sum, matrix products are better, one per
     shift.
     """
     reduced, factors = frozenset(reduction.indices), reduction.factors
@@ -37,7 +39,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
         for subscript in access.indices
         if subscript.variables & reduced and is_window(subscript, scope)
     ]
-    # The indices of a reduction inside of the body are its own.
+    # An inner reduction has its own indices.
     shifts = scope.sorted(frozenset[IndexVar]().union(*sliding) & free - reduced)
     if not shifts or scope.points(shifts) > MOST_SHIFTS or max(map(scope.extent, reduced)) > LONGEST:
         return
@@ -56,9 +58,9 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
 def _products(
     reduction: Reduction, shifts: Axes, sliding: frozenset[IndexVar], inside: Scope, scope: Scope
 ) -> Iterator[Fold]:
-    """A product of matrices for each shift, which sums along what slides, and the sums of these.
+    """A matrix product for each shift, which sums along the sliding index, and the sums of these.
 
-    A convolution would have the shifts for its result, and groups that make it a convolution each.
+    A convolution would have the shifts as its result, and groups that would each be a convolution.
     """
     along = tuple(index for index in reduction.indices if index in sliding)
     rest = frozenset(reduction.indices) - sliding

@@ -1,4 +1,4 @@
-"""Points in the order of their places: what meets in one element is a segment, and reduced by a running reduction."""
+"""Points sorted by position: those of one element form a segment, which a running reduction reduces."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .placement import Placement
 
 
 def propose(placement: Placement) -> Iterator[Compute]:
-    """Sums, products and registered reductions; of the last two, no other operation has a derivative."""
+    """Sums, products and registered reductions; for the last two, no other operation has a derivative."""
     store, accumulate = placement.stage.store, placement.stage.accumulate
     is_float = ir.types.is_float(accumulate)
     is_sum = store.combine is Reducer.SUM and placement.is_by_operator and is_float

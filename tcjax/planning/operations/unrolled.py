@@ -1,4 +1,4 @@
-"""Reductions written out term by term, in one fused loop over the results: shifted slices, rows that data choose."""
+"""Reductions unrolled term by term, in one fused loop over the results: shifted slices, data-selected rows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,12 +17,12 @@ from ..scope import Scope
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]
-# Comparisons of an order statistic: XLA compiles so many in a second.
+# Comparisons of an order statistic: XLA compiles this many in a second.
 MOST_COMPARISONS: Final = 200
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """The terms of its windows, or of the rows that it looks up, one after the other; with windows all terms, too."""
+    """Unrolls the terms of its windows, or of the rows that it looks up; with windows, also all terms."""
     expr = reduction.expr
     windows, rows = window_indices(reduction.indices, expr, scope), gathered_indices(reduction.indices, expr)
     for steps in dict.fromkeys((windows, rows, reduction.indices if windows else ())):
@@ -33,16 +33,16 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
 
 def propose_terms(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """All of its terms, one after the other, where it has no windows."""
+    """Unrolls all of its terms, if it has no windows."""
     expr, indices = reduction.expr, reduction.indices
     if indices != gathered_indices(indices, expr) and not window_indices(indices, expr, scope):
         yield from _written_out(reduction, indices, scope)
 
 
 def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Unroll]:
-    """What has a rank among values of the body that are written out, or its place: no array has all of them.
+    """The value with a rank among unrolled values of the body, or its position: no array holds all of them.
 
-    The extremum has the rank 0. Every value is compared with as many as come first.
+    The extremum has rank 0. Every value is compared with the first few in order.
     """
     indices, reducer = reduce.indices, reduce.reducer
     if (
@@ -81,7 +81,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
 
 
 def _most_terms(expr: ir.Expr, steps: Steps, windows: Steps, rows: Steps) -> int:
-    """How many terms of these steps one fused loop has at most."""
+    """The maximum number of terms of these steps in one fused loop."""
     if set(rows) & set(steps):
         return CPU.unrolled_lookups
     if windows:

@@ -1,4 +1,4 @@
-"""The least box that has all that is needed, per point of a path: exact where its points can be enumerated."""
+"""The smallest box that contains everything needed, per point of a path: exact if its points can be enumerated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from .unfusing import Unfused, unfused
 
 @dataclass(frozen=True, slots=True)
 class NeededBox:
-    """Per axis the first index and the extent as expressions over the path, and the greatest extent.
+    """Per axis the first index and the extent as expressions over the path, and the largest extent.
 
-    `tables` hold the same in numbers; there are none where there are too many points.
+    `tables` hold the same as numbers, unless there are too many points.
     """
 
     lows: tuple[Expr, ...]
@@ -30,11 +30,11 @@ class NeededBox:
 def infer_box(
     needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
 ) -> NeededBox:
-    """The box of what all needs take together inside a `domain`, per point of the `prefix`."""
+    """The box of everything that the needs take together inside a `domain`, per point of the `prefix`."""
     needs = [need for need in needs if all(spans[name][1] > spans[name][0] for name in need.inner)]
     if not needs or any(hi <= lo for lo, hi in domain):
         return nothing(domain)
-    # Loops that were fused are taken apart again only where there is too much to enumerate.
+    # Fused loops are split again only if there is too much to enumerate.
     over = Unfused(tuple(needs), prefix, spans, {})
     inferred = enumerate_needs(needs, prefix, spans, domain)
     if inferred is None:
@@ -56,7 +56,7 @@ def infer_box(
 
 
 def whole(domain: Sequence[Span]) -> NeededBox:
-    """All of a domain, once."""
+    """The whole domain, once."""
     extents = tuple(hi - lo for lo, hi in domain)
     points = prod(extents)
     counts = Counts(1 if points else 0, points, points, points, (1,) * len(domain))
@@ -64,7 +64,7 @@ def whole(domain: Sequence[Span]) -> NeededBox:
 
 
 def nothing(domain: Sequence[Span]) -> NeededBox:
-    """No box at all."""
+    """An empty box."""
     zeros = (0,) * len(domain)
     counts = Counts(0, 0, 0, 0, (1,) * len(domain))
     return NeededBox(tuple(Const(lo) for lo, _ in domain), tuple(map(Const, zeros)), zeros, counts)
@@ -85,7 +85,7 @@ def _formulas(
         first = first or fitted(grid, low, live, hulls.lows())
         size = size or fitted(grid, extent, live, hulls.extents())
     if first is None or size is None:
-        # Too many different boxes to write down: all that is ever needed.
+        # Too many different boxes to write down: use everything that is ever needed.
         lo, hi = int(low[live].min()), int((low + extent)[live].max())
         return Const(lo), Const(hi - lo)
     return first, size
@@ -94,7 +94,7 @@ def _formulas(
 def _by_formulas(
     needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
 ) -> NeededBox:
-    """Where there are too many points to enumerate; what is not linear may make the box larger than it must be."""
+    """Used if there are too many points to enumerate; nonlinear subscripts may make the box larger than necessary."""
     found = [bounding(axis, needs, prefix, spans, ends) for axis, ends in enumerate(domain)]
     lows, sizes = tuple(low for low, _, _ in found), tuple(size for _, size, _ in found)
     tabulated = tabulate(lows, sizes, prefix, spans)

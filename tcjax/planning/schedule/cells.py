@@ -1,4 +1,4 @@
-"""Needs taken apart into parts that do not depend on each other, each small enough to enumerate."""
+"""Splits needs into independent parts, each small enough to enumerate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ...symbolic.facts.trees import Expr
 from .grids import Array, Grid, Mask, Span, evaluate
 from .needs import Need
 
-# So many points of a grid are enumerated; beyond that, only formulas tell.
+# Grids up to this many points are enumerated; for larger ones only formulas are used.
 MOST_POINTS = 8_000_000
 
 FAR = np.int64(2**62)
@@ -28,7 +28,7 @@ def _guards(need: Need) -> tuple[Guard, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Axes whose needs are tied together by the loops they run over; the other axes do not matter to them.
+    """Axes whose needs are related by the loops they run over; the other axes are independent of them.
 
     `prefix` are the loops of the path that occur, in order. For each need there are the other variables of the cell
     that occur in it, and its guards and masks.
@@ -40,15 +40,15 @@ class Cell:
     guards: tuple[tuple[Guard, ...], ...]
 
     def size(self, spans: Mapping[str, Span]) -> int:
-        """The points of the largest grid that it takes to enumerate the cell."""
+        """The number of points of the largest grid needed to enumerate the cell."""
         return max((Grid.over((*self.prefix, *free), spans).size for free in self.free), default=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """For each need of a cell: whether it takes anything, and the ends of what it takes, over the prefix grid.
+    """For each need of a cell, over the prefix grid: whether it takes anything, and the ends of what it takes.
 
-    ``lows[need][axis]`` is `FAR` where nothing is taken, ``highs`` minus that.
+    ``lows[need][axis]`` is `FAR` if nothing is taken, ``highs`` the negative of that.
     """
 
     grid: Grid
@@ -68,7 +68,7 @@ def separate(needs: Sequence[Need], prefix: Sequence[str], rank: int, *, joined:
     groups = _Groups()
     for axis in range(rank):
         groups.add(axis)
-    # What only depends on the path.
+    # Parts that depend only on the path.
     alone: list[tuple[Guard, ...]] = []
     for need in needs:
         for axis, index in enumerate(need.indices):
@@ -113,7 +113,7 @@ def _cell(
 
 
 class _Groups:
-    """Sets of axes and variables that grow together."""
+    """Sets of axes and variables that are merged."""
 
     def __init__(self) -> None:
         self.group: dict[int | str, list[int | str]] = {}
@@ -136,9 +136,9 @@ class _Groups:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The points of one need in a cell: whether each takes part, and its coordinate per axis of the cell.
+    """The points of one need in a cell: whether each is active, and its coordinate per axis of the cell.
 
-    Over the prefix grid of the cell and then the need's own variables; with a length of 1 where nothing varies.
+    Over the prefix grid of the cell, then the need's own variables; dimensions without variation have length 1.
     """
 
     grid: Grid
@@ -147,7 +147,7 @@ class Taken:
 
 
 def points_of(cell: Cell, number: int, need: Need, spans: Mapping[str, Span], domain: Sequence[Span]) -> Taken:
-    """The points of a need; those outside the half-open `domain` of an axis do not take part."""
+    """The points of a need; those outside the half-open `domain` of an axis are inactive."""
     grid = Grid.over((*cell.prefix, *cell.free[number]), spans)
     points, known = grid.points(), {}
     flat = (1,) * len(grid.names)
@@ -172,7 +172,7 @@ def points_of(cell: Cell, number: int, need: Need, spans: Mapping[str, Span], do
 
 
 def extremes(cell: Cell, needs: Sequence[Need], spans: Mapping[str, Span], domain: Sequence[Span]) -> Extremes:
-    """The ends of what each need takes, by looking at every point."""
+    """The ends of what each need takes, by enumerating its points."""
     around = Grid.over(cell.prefix, spans)
     taken: list[Array] = []
     lows: list[tuple[Array, ...]] = []

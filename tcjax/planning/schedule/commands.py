@@ -35,7 +35,7 @@ class FuseLoops:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """``reorder(stage, *loops)``: these loops, in this order, at the places that they have."""
+    """``reorder(stage, *loops)``: these loops, in this order, at the positions that they occupy."""
 
     stage: str
     loops: tuple[str, ...]
@@ -71,7 +71,7 @@ Command = SplitLoop | FuseLoops | Reorder | ComputeAt | ComputeRoot
 
 
 def carry_out(command: Command, stages: Stages, name: str) -> Stages:
-    """The stages after a command on the function `name`. Raises `CompileError` (TC08xx) where it cannot be."""
+    """The stages after a command on the function `name`. Raises `CompileError` (TC08xx) if it is illegal."""
     stage = stages.get(command.stage)
     if stage is None:
         raise mistakes.unknown_stage(command.stage, stages, name)
@@ -134,7 +134,7 @@ def _leaf(stage: Stage, loop: str) -> int:
 
 
 def _check_unused(stage: Stage, loop: str, change: str, stages: Stages) -> None:
-    """Raises `CompileError` (TC0805) where another stage is computed at the loop."""
+    """Raises `CompileError` (TC0805) if another stage is computed at the loop."""
     for user in stages.values():
         if user.attach is not None and user.attach.consumer == stage.name and user.attach.loop == loop:
             raise mistakes.loop_in_use(stage, loop, user, change)

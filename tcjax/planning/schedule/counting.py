@@ -12,16 +12,16 @@ from .cells import FAR, MOST_POINTS, Cell, Extremes, extremes, points_of, separa
 from .grids import Array, Grid, Mask, Span
 from .needs import Need
 
-# So many elements of a canvas, one for each point of each box, are painted.
+# Canvases up to this many elements, one for each point of each box, are painted.
 _MOST_PAINTED = 64_000_000
 _MOST_NEEDS = 63
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The box of one axis at every point of `grid`, which has the loops of the path that matter.
+    """The box of one axis at every point of `grid`, over the relevant loops of the path.
 
-    `low` and `extent` are meant where `live`; elsewhere nothing is needed.
+    `low` and `extent` are valid where `live`; elsewhere nothing is needed.
     """
 
     grid: Grid
@@ -49,7 +49,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Cells that share loops of the path; `live` are the needs that take anything, over their common grid."""
+    """Cells that share loops of the path; `live` tells, over their common grid, which needs take anything."""
 
     cells: tuple[int, ...]
     grid: Grid
@@ -59,16 +59,16 @@ class _Group:
 def enumerate_needs(
     needs: Sequence[Need], prefix: Sequence[str], spans: Mapping[str, Span], domain: Sequence[Span]
 ) -> tuple[tuple[Table, ...], Counts] | None:
-    """The box of every axis per point of the path, and the counts; None where there are too many points.
+    """The box of every axis per point of the path, and the counts; None if there are too many points.
 
-    `spans` are the half-open ranges of all variables, `domain` of what the stage computes at all.
+    `spans` are the half-open ranges of all variables, `domain` those of everything the stage computes.
     """
     rank = len(domain)
     cells = separate(needs, prefix, rank, joined=len(needs) > _MOST_NEEDS)
     if any(cell.size(spans) > MOST_POINTS for cell in cells):
         return None
     found = [extremes(cell, needs, spans, domain) for cell in cells]
-    # Where one read happens and another does not, the boxes of all axes follow.
+    # If one read happens and another does not, the boxes of all axes depend on it.
     differing = any(len(one.taken) > 1 and any((t != one.taken[0]).any() for t in one.taken[1:]) for one in found)
     if differing:
         used = {name for cell in cells for name in cell.prefix}
@@ -91,7 +91,7 @@ def enumerate_needs(
 def tabulate(
     lows: Sequence[Expr], sizes: Sequence[Expr], prefix: Sequence[str], spans: Mapping[str, Span]
 ) -> tuple[tuple[Table, ...], Counts] | None:
-    """The boxes that formulas give, and how much they have; None where there are too many."""
+    """The boxes given by formulas, and their counts; None if there are too many."""
     used = frozenset().union(*(expr.variables for expr in (*lows, *sizes)))
     grid = Grid.over([name for name in prefix if name in used], spans)
     if grid.size > MOST_POINTS:
@@ -119,7 +119,7 @@ def _grouped(
     *,
     together: bool,
 ) -> list[_Group] | None:
-    """The cells by the loops of the path that they share; None where these have too many points."""
+    """The cells grouped by the loops of the path that they share; None if these have too many points."""
     parts: list[tuple[set[str], list[int]]] = []
     for number, cell in enumerate(cells):
         names, members = set(cell.prefix), [number]
@@ -143,13 +143,13 @@ def _grouped(
 
 
 def _moved(values: Array, grid: Grid, onto: Grid) -> Array:
-    """Values over one grid as values over a larger one, with a length of 1 in the new dimensions."""
+    """Values over one grid broadcast to a larger one, with length 1 in the new dimensions."""
     shape = tuple(values.shape[grid.names.index(name)] if name in grid.names else 1 for name in onto.names)
     return values.reshape(shape)
 
 
 def _live(group: _Group, found: Extremes, differing: bool) -> Array:
-    """For each need where it takes anything, over the cell's grid: for any values of the other loops of the group."""
+    """For each need whether it takes anything, over the cell's grid, for any values of the group's other loops."""
     if differing:
         return group.live
     others = tuple(place for place, name in enumerate(group.grid.names) if name not in found.grid.names)
@@ -164,7 +164,7 @@ def _table(found: Extremes, place: int, live: Array) -> Table:
 
 
 def _ends(found: Extremes, place: int, live: Array) -> tuple[Array, Array]:
-    """The ends of what all needs together take along an axis."""
+    """The ends of everything that the needs together take along an axis."""
     lows = [np.where(holds, ends[place], FAR) for holds, ends in zip(live, found.lows, strict=True)]
     highs = [np.where(holds, ends[place], -FAR) for holds, ends in zip(live, found.highs, strict=True)]
     return reduce(np.minimum, lows), reduce(np.maximum, highs)
@@ -207,7 +207,7 @@ def _count(
 
 
 def _joined(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, int]:
-    """How many combinations there are by the reads that take both parts."""
+    """The number of combinations of two parts, by the set of reads that take both."""
     both: dict[int, int] = {}
     for one, count in left.items():
         for other, times in right.items():
@@ -217,7 +217,7 @@ def _joined(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, int]
 
 
 def _union(group: _Group, axes: Sequence[int], tables: Sequence[Table], alive: Array) -> int:
-    """The points in the union of the boxes, by corners of the grid that the ends of all boxes make."""
+    """The number of points in the union of the boxes, on the coarse grid formed by the ends of all boxes."""
     if not axes:
         return int(alive.any())
     ends: list[tuple[Array, Array]] = []
@@ -231,7 +231,7 @@ def _union(group: _Group, axes: Sequence[int], tables: Sequence[Table], alive: A
     boxes = np.unique(np.stack([end for pair in ends for end in pair], axis=-1), axis=0)
     places = [np.unique(boxes[:, 2 * n : 2 * n + 2]) for n in range(len(axes))]
     if prod(len(p) for p in places) > _MOST_PAINTED:
-        # Boxes that no grid holds: count along one axis, the others as given by their hull.
+        # Boxes too large for a grid: count along one axis, with the others given by their hull.
         return int(prod(int(b.max() - a.min()) for a, b in ends))
     corners = [
         (np.searchsorted(places[n], boxes[:, 2 * n]), np.searchsorted(places[n], boxes[:, 2 * n + 1]))
@@ -262,7 +262,7 @@ def _paint(
     *,
     differing: bool,
 ) -> dict[int, int] | None:
-    """How many points there are, over the group's grid, by the set of needs that take them; notes the strides."""
+    """The number of points, over the group's grid, by the set of needs that take them; records the strides."""
     counts: dict[int, Array] = {-1: np.ones((1,) * len(group.grid.names), np.int64)}
     for number in group.cells:
         live = _live(group, found[number], differing)
@@ -288,7 +288,7 @@ def _cell_counts(
     domain: Sequence[Span],
     strides: list[int],
 ) -> dict[int, Array] | None:
-    """For each set of needs (as bits) how many points just these take, over the cell's grid."""
+    """For each set of needs (as bits) the number of points that exactly these take, over the cell's grid."""
     around = found.grid
     if not cell.axes:
         masks = reduce(np.add, [t.astype(np.int64) << _bit(n, needs) for n, t in enumerate(found.taken)])
@@ -328,7 +328,7 @@ def _bit(number: int, needs: Sequence[Need]) -> int:
 
 
 def _stride(canvas: Array, dimension: int) -> int:
-    """The greatest common divisor of the places along a dimension; counted from the first of a row, that is 0."""
+    """The greatest common divisor of the positions along a dimension, relative to the first of a row."""
     others = tuple(n for n in range(1, canvas.ndim) if n != dimension)
     hit = (canvas != 0).any(axis=(0, *others))
     return int(np.gcd.reduce(np.flatnonzero(hit))) if hit.any() else 0

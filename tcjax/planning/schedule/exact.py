@@ -1,4 +1,4 @@
-"""Regions by exact integer sets (islpy): a stage that is read point by point is needed point by point, not as a box."""
+"""Regions as exact integer sets (islpy): only the points that are read count as needed, not their bounding box."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -30,14 +30,15 @@ _ADD: Final = "pip install 'tcjax[exact]'"
 
 
 def infer_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
-    """The region of every stage, in order, where a stage is computed only at the points that are needed."""
+    """The region of every stage, in order, with each stage computed only at the points that are needed."""
     return {name: region_of(placed) for name, placed in place_exactly(stages, bound).items()}
 
 
 def place_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Placed]:
-    """Every stage with the box of the points that are needed, in order; what it reads is what these points read.
+    """Every stage with the box of the points that are needed, in order; producers are needed only at the points these
+    read.
 
-    Raises `CompileError`: TC0308 without islpy, TC0801 for a subscript that no integer set says, ``i*j``.
+    Raises `CompileError`: TC0308 without islpy, TC0801 for a subscript that integer sets cannot express, ``i*j``.
     """
     placed: dict[str, Placed] = {}
     sets: dict[str, Any] = {}
@@ -72,27 +73,27 @@ def _islpy() -> Any:
         import islpy
     except ImportError:
         raise CompileError(
-            Code.BAD_OPTION, "exact=True needs the package islpy, which is not there", help=_ADD
+            Code.BAD_OPTION, "exact=True needs the package islpy, which is not installed", help=_ADD
         ) from None
     return islpy
 
 
 class _Writer:
-    """Needs as maps of isl, in its own notation."""
+    """Writes needs as isl maps, in isl's notation."""
 
     def __init__(self, isl: Any, stage: str, spans: Mapping[str, Span]) -> None:
         self.isl = isl
         self.stage = stage
         self.spans = spans
         self.short: dict[str, str] = {}
-        # What the variables w0, w1, .. are, one for each choice between two values.
+        # The meaning of the variables w0, w1, .., one for each choice between two values.
         self.chosen: list[str] = []
 
     def name(self, name: str) -> str:
         return self.short.setdefault(name, f"v{len(self.short)}")
 
     def need(self, need: Need, prefix: Sequence[str], domain: Sequence[Span], reader: Placed, points: Any) -> Any:
-        """From the prefix to the elements that one read takes."""
+        """The map from the prefix to the elements that one read takes."""
         indices = [index for index in need.indices if index is not None]
         used = frozenset().union(
             *(expr.variables for expr in (*indices, *need.guards)), *(e.variables for e in reader.values.values())
@@ -110,7 +111,7 @@ class _Writer:
         inputs = ", ".join([*map(self.name, (*prefix, *inner)), *(f"w{n}" for n in range(len(self.chosen)))])
         found = self.isl.Map(f"{{ [{inputs}] -> [{', '.join(targets)}] : {held} }}")
         if points is not None:
-            # The reader is computed at those of its points that are needed, and no others.
+            # The reader is computed only at those of its points that are needed.
             at = self.isl.Map(f"{{ [{inputs}] -> [{', '.join(own)}] : {held} }}")
             found = found.intersect_domain(at.intersect_range(points.wrap().flatten()).domain())
         axes = [f"a{axis}" for axis in range(len(domain))]
@@ -254,7 +255,7 @@ def _affine(affine: Any, names: Sequence[Expr], around: Any) -> Expr:
 
 
 def _holds(points: Any, names: Sequence[Expr], _: Any) -> Expr:
-    """That a point is in a set of isl."""
+    """The condition that a point is in an isl set."""
     from islpy import dim_type
 
     parts: list[Expr] = []

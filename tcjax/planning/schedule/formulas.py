@@ -1,4 +1,4 @@
-"""Formulas for tables: the simplest expression that is right at every point."""
+"""Formulas for tables: the simplest expression that is correct at every point."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -10,13 +10,13 @@ from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Select, Var
 from .grids import Array, Grid
 from .linear import Linear
 
-# A table that no formula fits is written out, up to so many different stretches.
+# A table that no formula fits is written out if it has at most this many different runs.
 _MOST_STRETCHES: Final = 4096
 
-# So many formulas are tried.
+# The number of formulas tried.
 _MOST_CANDIDATES: Final = 100
 
-# Few stretches are a sum of steps, which stays affine.
+# A few runs are written as a sum of steps, which stays affine.
 _MOST_STEPS: Final = 40
 
 
@@ -26,7 +26,7 @@ def fits(expr: Expr, grid: Grid, values: Array, live: Array) -> bool:
 
 
 def constant(values: Array, live: Array) -> Expr | None:
-    """The one value that there is wherever `live` holds; 0 where it holds nowhere."""
+    """The single value wherever `live` holds; 0 if it holds nowhere."""
     if not live.any():
         return Const(0)
     least, most = int(values[live].min()), int(values[live].max())
@@ -34,12 +34,12 @@ def constant(values: Array, live: Array) -> Expr | None:
 
 
 def fitted(grid: Grid, values: Array, live: Array, candidates: Iterable[Expr]) -> Expr | None:
-    """The first that fits of a linear formula, the candidates, a linear formula cut off at its ends, and the table.
+    """The first that fits of a linear formula, the candidates, a linear formula clipped at its ends, and the table.
 
-    None where the table is too long to write out.
+    None if the table is too long to write out.
     """
     shapes = _shapes(grid, values, live)
-    # Two values always lie on a line, which says nothing about why.
+    # Two values always lie on a line, which means nothing.
     few = int(live.sum()) <= 2
     tried: set[Expr] = set()
     for expr in (
@@ -55,9 +55,9 @@ def fitted(grid: Grid, values: Array, live: Array, candidates: Iterable[Expr]) -
 
 
 def written_out(grid: Grid, values: Array, live: Array) -> Expr | None:
-    """The table as a sum of steps, or as nested choices; None where it has too many stretches."""
+    """The table as a sum of steps, or as nested choices; None if it has too many runs."""
     flat, holds = values.ravel(), live.ravel()
-    # Where nothing counts the value before goes on, so that stretches are long.
+    # At unused points the previous value is repeated, so that runs are long.
     last = np.maximum.accumulate(np.where(holds, np.arange(flat.size), -1))
     first = int(np.argmax(holds))
     flat = flat[np.where(last < 0, first, last)]
@@ -77,7 +77,7 @@ def written_out(grid: Grid, values: Array, live: Array) -> Expr | None:
 
 
 def _strides(grid: Grid) -> list[int]:
-    """How far apart the values of each variable are in row-major order."""
+    """The distance between values of each variable in row-major order."""
     strides = [1]
     for extent in reversed(grid.shape[1:]):
         strides.insert(0, strides[0] * extent)
@@ -109,7 +109,7 @@ def _shapes(grid: Grid, values: Array, live: Array) -> list[Expr]:
 
 
 def _cut_off(shapes: list[Expr], values: Array, live: Array) -> Iterator[Expr]:
-    """Linear formulas cut off at the least and the greatest value, and by each other."""
+    """Linear formulas clipped at the least and the greatest value, and by each other."""
     least, most = int(values[live].min()), int(values[live].max())
     for shape in shapes:
         yield Binary("min", Const(most), shape)
@@ -125,7 +125,7 @@ def _cut_off(shapes: list[Expr], values: Array, live: Array) -> Iterator[Expr]:
 
 
 def _through(grid: Grid, values: Array, live: Array, point: tuple[np.intp, ...]) -> Expr:
-    """The linear formula with the slopes that the table has next to a point."""
+    """The linear formula with the table's slopes next to a point."""
     base = int(values[point])
     slopes: list[int] = []
     for dimension, extent in enumerate(grid.shape):

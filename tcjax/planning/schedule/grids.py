@@ -1,4 +1,4 @@
-"""Expressions evaluated with NumPy at every point of an integer grid."""
+"""Evaluates expressions with NumPy at every point of an integer grid."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Every combination of the values of some variables, each in its half-open span; one dimension for each."""
+    """All combinations of the values of some variables, each in its half-open span, with one dimension each."""
 
     names: tuple[str, ...]
     spans: tuple[Span, ...]
@@ -44,7 +44,7 @@ class Grid:
         return total
 
     def points(self) -> dict[str, Array]:
-        """The value of each variable, with a length of 1 in the dimensions of the others."""
+        """The value of each variable, with length 1 in the dimensions of the others."""
         found: dict[str, Array] = {}
         for place, (name, (lo, hi)) in enumerate(zip(self.names, self.spans, strict=True)):
             shape = [1] * len(self.names)
@@ -53,7 +53,7 @@ class Grid:
         return found
 
     def evaluate(self, expr: Expr) -> Array:
-        """The values of an expression: of the grid's rank, with a length of 1 where it does not vary."""
+        """The values of an expression: of the grid's rank, with length 1 where they do not vary."""
         value = evaluate(expr, self.points(), {})
         return value if value.ndim == len(self.names) else value.reshape((1,) * len(self.names))
 
@@ -64,13 +64,13 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mask:
-    """A truth value at every point of a grid."""
+    """A bool at every point of a grid."""
 
     grid: Grid
     holds: Array
 
     def on(self, grid: Grid) -> Array:
-        """The mask over a grid that has its variables and others, with a length of 1 in the dimensions of those."""
+        """The mask over a grid with its variables and others, with length 1 in the dimensions of the others."""
         order = [self.grid.names.index(name) for name in grid.names if name in self.grid.names]
         shape = [extent if name in self.grid.names else 1 for name, extent in zip(grid.names, grid.shape, strict=True)]
         return self.holds.transpose(order).reshape(shape)

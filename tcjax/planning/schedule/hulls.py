@@ -12,20 +12,20 @@ from .grids import Span
 from .linear import Linear, at_least_zero, interval
 from .needs import Need
 
-# So many ways to bound one end are kept.
+# The number of bounds kept for one end.
 _MOST: Final = 6
 
-# Guards count for what is inside of so many divisions, minima and maxima.
+# Guards are used for expressions inside at most this many divisions, minima and maxima.
 _DEEPEST: Final = 3
 
-# A formula of more symbols than that says less than a table.
+# A formula with more symbols than this is less readable than a table.
 _LONGEST: Final = 120
 _OPPOSITE: Final = {"min": "max", "max": "min"}
 
 
 @dataclass(frozen=True, slots=True)
 class Hull:
-    """Each of `lows` is at most, each of `highs` at least every value: the tightest ends are their extrema."""
+    """Each of `lows` is a lower, each of `highs` an upper bound of every value: the tightest ends are their extrema."""
 
     lows: tuple[Linear, ...]
     highs: tuple[Linear, ...]
@@ -62,7 +62,7 @@ class Hulls:
         self.facts = facts
 
     def found(self, *, wraps: bool) -> list[Hull]:
-        """One hull for each different subscript. Without `wraps` remainders are taken not to wrap around."""
+        """One hull for each different subscript. Without `wraps`, remainders are assumed not to wrap around."""
         hulls: dict[str, Hull] = {}
         for need in self.needs:
             index = need.indices[self.axis]
@@ -97,7 +97,7 @@ class Hulls:
             yield _extremum(inside, [united, Const(edge)])
 
     def united(self, ends: Sequence[Expr], across: str) -> Expr:
-        """The extremum of ends of which some differ by constants only."""
+        """The extremum of ends, some of which differ only by constants."""
         kept: list[Linear] = []
         for end in map(Linear.of, ends):
             for place, other in enumerate(kept):
@@ -132,7 +132,7 @@ class Hulls:
             sizes = list(dict.fromkeys(self.tidy((high - low + 1).expr()) for high, low in product(highs, lows)))
             least = min((size.value for size in sizes if isinstance(size, Const)), default=None)
             sizes = [size for size in sizes if not isinstance(size, Const) or size.value == least]
-            # A constant reads best in front: min(16, 20 - 16*co).
+            # A constant reads best at the front: min(16, 20 - 16*co).
             sizes.sort(key=lambda size: not isinstance(size, Const))
             for count in range(1, 1 + min(3, len(sizes))):
                 for choice in combinations(sizes[:_MOST], count):
@@ -140,7 +140,7 @@ class Hulls:
             yield _extremum("min", sizes)
 
     def tidy(self, expr: Expr) -> Expr:
-        """With its divisions simplified: sums are as they should be."""
+        """With its divisions simplified; sums keep their order."""
         return Linear.of(expr).map(self.tidy_atom).expr()
 
     def tidy_atom(self, atom: Expr) -> Expr:
@@ -148,7 +148,7 @@ class Hulls:
             return atom
         if atom.op in ("//", "%", "tdiv", "tmod") and not _is_clamped(atom):
             simple = self.facts.simplify(atom)
-            # ``fo*3 // 4`` reads better than what costs less, ``fo // -4 + fo``.
+            # ``fo*3 // 4`` reads better than the cheaper ``fo // -4 + fo``.
             return atom if "-" in str(simple) and "-" not in str(atom) else simple
         return Binary(atom.op, self.tidy(atom.left), self.tidy(atom.right))
 
@@ -172,8 +172,8 @@ class _Need:
         self.known: dict[tuple[Expr, bool], Hull | None] = {}
 
     def hull(self, expr: Expr) -> Hull | None:
-        """None where a product of variables, or anything else that is not monotone, keeps it from being known."""
-        # A guard may have an atom that has the variable that the guard bounds.
+        """None if a product of variables, or anything else that is not monotone, prevents it."""
+        # A guard may contain an atom with the variable that it bounds.
         guarded = self.depth < _DEEPEST
         if (expr, guarded) not in self.known:
             self.depth += 1
@@ -194,7 +194,7 @@ class _Need:
                 if not slope or not self.free(atom) or weight % slope:
                     continue
                 factor = -weight // slope
-                # form + factor*guard no longer has the atom, and lies on one side of the form.
+                # form + factor*guard no longer contains the atom, and bounds the form on one side.
                 other = self.corner(form + guard * factor)
                 if other is not None and factor > 0:
                     highs += other.highs
@@ -205,7 +205,7 @@ class _Need:
         return Hull(self.kept(lows, "max"), self.kept(highs, "min"))
 
     def kept(self, ends: Sequence[Linear], pick: str) -> tuple[Linear, ...]:
-        """The ends without those that another always beats."""
+        """The ends without those dominated by others."""
         found: list[Linear] = []
         # Fewer ends are looser, never wrong.
         for end in islice(dict.fromkeys(part for whole in ends[:_MOST] for part in _parts(whole, pick)), 2 * _MOST):
@@ -271,7 +271,7 @@ class _Need:
         )
 
     def remainder(self, inner: Hull, divisor: int) -> Hull:
-        """Exact where every value between the ends is taken, which is all but the ends of their union."""
+        """Exact if every value between the ends is taken, except at the ends of their union."""
         full = Hull((Linear((), 0),), (Linear((), divisor - 1),))
         span = [interval((high - low).expr(), self.hulls.spans) for high in inner.highs for low in inner.lows]
         least = min((ends[1] for ends in span if ends is not None), default=None)
@@ -286,7 +286,7 @@ class _Need:
             last.constant is not None and last.constant < divisor for last in lasts
         ):
             return Hull((first,), lasts)
-        # Beyond the divisor it starts again at 0: then divisor - last is at most 0, else it is 1 or more.
+        # Beyond the divisor it restarts at 0: then divisor - last is at most 0, else it is 1 or more.
         end = _extremum("min", [last.expr() for last in lasts])
         room = (Linear((), divisor) - Linear.of(end)) * divisor
         start = Binary("max", Const(0), Binary("min", first.expr(), room.expr()))
@@ -297,7 +297,7 @@ class _Need:
 
 
 def _is_long(expr: Expr) -> bool:
-    """Whether writing it out takes more than so many symbols; shared parts count each time."""
+    """Whether writing it out takes more than this many symbols; shared parts count each time."""
     pending, count = [expr], 0
     while pending and count <= _LONGEST:
         count += 1
@@ -306,7 +306,7 @@ def _is_long(expr: Expr) -> bool:
 
 
 def _parts(end: Linear, pick: str) -> list[Linear]:
-    """Ends whose extremum is `end`: a minimum that is added is the least of two sums."""
+    """Ends whose extremum is `end`: adding a minimum gives the minimum of two sums."""
     for atom, weight in end.terms:
         if isinstance(atom, Binary) and atom.op == (pick if weight > 0 else _OPPOSITE[pick]):
             rest = end - Linear(((atom, weight),), 0)
@@ -327,7 +327,9 @@ def _extremum(op: str, ends: Sequence[Expr]) -> Expr:
 def bounding(
     axis: int, needs: Sequence[Need], prefix: Sequence[str], spans: Mapping[str, Span], domain: Span
 ) -> tuple[Expr, Expr, int]:
-    """The first index, the extent and its greatest value of a box that has all that is needed: not the least box."""
+    """The first index, the extent and its largest value for a box that contains everything needed, not necessarily the
+    smallest.
+    """
     hulls = Hulls(axis, needs, prefix, spans, domain)
     found = hulls.found(wraps=True)
     low = hulls.united([hull.low() for hull in found], "min")

@@ -1,4 +1,4 @@
-"""What a fused, tiled kernel is made of: its grid, the blocks of its operands, its scratch and its masks."""
+"""The parts of a fused, tiled kernel: its grid, the blocks of its operands, its scratch and its masks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .regions import Placed, needs_among, place_stages, plain_names
 from .roots import plain, qualified
 from .stages import Stages, path_of
 
-# What a register file and the memory of one multiprocessor hold, in bytes: beyond, scratch is in global memory.
+# The bytes of a register file and of the memory of one multiprocessor: larger scratch is in global memory.
 _REGISTERS: Final = 16 * 1024
 _ON_CHIP: Final = 160 * 1024
 
@@ -31,10 +31,10 @@ Storage = Literal["value", "smem", "gmem", "output"]
 class Block:
     """The part of an array that one program handles.
 
-    It has `shape`, begins at `start`, and has the exact `extent` elements. Where every start is a multiple of the
-    shape, `index_map` is the number of the block per axis, else None. `pad` elements are missing before and behind the
-    array for the outermost blocks to be whole. `mask` holds at the elements (variables ``axis0``, ``axis1``, ..) that
-    count; None where all do.
+    It has `shape`, begins at `start`, and has the exact `extent` elements. If every start is a multiple of the shape,
+    `index_map` is the number of the block per axis, else None. `pad` is the padding before and after the array that
+    completes the outermost blocks. `mask` holds at the valid elements (variables ``axis0``, ``axis1``, ..); None if all
+    are.
     """
 
     shape: tuple[int, ...]
@@ -49,8 +49,8 @@ class Block:
 class InputPlan:
     """An array that the kernel reads.
 
-    `mode`: ``blocked``, ``element`` (blocks that overlap or begin anywhere), ``whole`` (more than blocks of the grid
-    tell), or ``gather`` (data decides). `fill` takes the place of what lies outside, which no point that counts reads.
+    `mode`: ``blocked``, ``element`` (blocks that overlap or begin anywhere), ``whole`` (not expressible by blocks of
+    the grid), or ``gather`` (data decides). `fill` replaces elements outside, which no active point reads.
     """
 
     tensor: str
@@ -65,8 +65,8 @@ class InputPlan:
 class StagePlan:
     """A statement inside the kernel.
 
-    `loops` are those inside of a program, with `guards` where the loops alone do not prove that a point belongs to the
-    stage. A reduction whose loop is on the grid begins with the identity (`init`) at the first step and ends (`finish`)
+    `loops` are those inside a program, with `guards` where the loops alone do not prove that a point belongs to the
+    stage. A reduction whose loop is on the grid starts with the identity (`init`) at the first step and ends (`finish`)
     at the last.
     """
 
@@ -86,7 +86,7 @@ class StagePlan:
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """The array that the kernel writes; `disjoint` where no two parallel programs write one element."""
+    """The array that the kernel writes; `disjoint` if no two parallel programs write the same element."""
 
     tensor: str
     dtype: str
@@ -97,10 +97,10 @@ class OutputPlan:
 
 @dataclass(frozen=True)
 class KernelPlan:
-    """A root stage and all that is computed inside of it, as one kernel.
+    """A root stage and everything computed inside it, as one kernel.
 
-    `grid` has the extents of the loops over programs, `axes` says which of them may run at the same time. `stages` are
-    in the order of the body, the root stage last.
+    `grid` has the extents of the loops over programs, `axes` tells which of them may run in parallel. `stages` are in
+    the order of the body, the root stage last.
     """
 
     name: str
@@ -112,7 +112,7 @@ class KernelPlan:
 
     @property
     def scratch_bytes(self) -> int:
-        """What the stages inside need beside the output."""
+        """The memory of the inner stages besides the output."""
         return sum(stage.bytes for stage in self.stages if stage.storage != "output")
 
     def _repr_html_(self) -> str:
@@ -120,7 +120,7 @@ class KernelPlan:
 
 
 class KernelPlans(dict[str, KernelPlan]):
-    """A `KernelPlan` for each stage at the root; a notebook shows their tables."""
+    """A `KernelPlan` for each root stage; a notebook shows their tables."""
 
     def _repr_html_(self) -> str:
         return kernel_plan_page(self.values())
@@ -150,7 +150,9 @@ class _Kernel:
         self.sequential = [loop for loop in self.grid if qualified(name, loop) in reduced]
 
     def _grid(self) -> tuple[str, ...]:
-        """The outermost loops of the root stage up to the last in which another is computed, or that steps by tiles."""
+        """The outermost loops of the root stage up to the last one in which another is computed, or that steps over
+        tiles.
+        """
         stage = self.root.stage
         outer = {relation.outer for relation in stage.relations if hasattr(relation, "factor")}
         homes = {s.attach.loop for s in self.stages.values() if s.attach and s.attach.consumer == stage.name}
@@ -160,7 +162,7 @@ class _Kernel:
         return stage.leaves[:last]
 
     def _reduced(self, placed: Placed) -> frozenset[str]:
-        """The loops that reduce: those that no index of the left side depends on, and some of the reduction does."""
+        """The reduction loops: those on which no index of the left side depends, but some of the reduction does."""
         statement = placed.stage.statement
         if not isinstance(statement, ir.Accumulate):
             return frozenset()
@@ -317,7 +319,7 @@ class _Kernel:
         return self._output().block.shape
 
     def _points(self, placed: Placed) -> int:
-        """The points of a stage that are computed altogether."""
+        """The total number of points computed by a stage."""
         stage = placed.stage
         reduction = list(stage.roots)[stage.spatial :]
         return placed.box.counts.total_box * prod(placed.roots.extents[loop] for loop in reduction)
@@ -339,12 +341,12 @@ def _domain_of(tensor: str, bound: ranges.Bound) -> tuple[Span, ...]:
 
 
 def _storage_type(dtype: str) -> str:
-    """The NumPy type as wide as a scalar type."""
+    """The NumPy type with the width of a scalar type."""
     return {"bfloat16": "float16"}.get(dtype, dtype)
 
 
 def _operations(statement: ir.Define | ir.Accumulate) -> int:
-    """The operations of one point: those of inline reductions count once, for what they are applied to."""
+    """The operations of one point: those of inline reductions count once, for their operand."""
     counted = (ir.Binary, ir.Unary, ir.Call, ir.Foreign)
     count = sum(isinstance(node, counted) for node in ir.walk(statement.value))
     return count + isinstance(statement, ir.Accumulate)

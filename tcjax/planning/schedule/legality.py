@@ -1,11 +1,11 @@
-"""Which places of a stage keep the meaning of the program."""
+"""Which placements of a stage keep the meaning of the program."""
 
 from . import mistakes
 from .stages import Attach, Stage, Stages, consumers_of, path_of, prefix_of
 
 
 def check_place(stage: Stage, attach: Attach, stages: Stages, name: str) -> None:
-    """Raises `CompileError` where no later command can make a place legal (TC0802, TC0803, TC0807, TC0809)."""
+    """Raises `CompileError` if no later command can make a placement legal (TC0802, TC0803, TC0807, TC0809)."""
     consumer = stages.get(attach.consumer)
     if consumer is None:
         raise mistakes.unknown_stage(attach.consumer, stages, name)
@@ -31,9 +31,9 @@ def check_place(stage: Stage, attach: Attach, stages: Stages, name: str) -> None
 
 
 def check(stages: Stages) -> None:
-    """Raises `CompileError` unless every consumer of a stage is inside the loops that the stage is inside.
+    """Raises `CompileError` unless every consumer of a stage is inside the loops that contain the stage.
 
-    What a stage reads must be the same at its new place: nothing writes it in between (TC0809).
+    The operands of a stage must be unchanged at its new place: nothing may write them in between (TC0809).
     """
     for stage in stages.values():
         attach = stage.attach
@@ -43,7 +43,7 @@ def check(stages: Stages) -> None:
         for reader in consumers_of(stage, stages):
             leaves = tuple((reader.name, loop) for loop in reader.leaves)
             inside = (*path_of(reader, stages), *leaves)[: len(path)] == path
-            # A consumer that shares a copy over a loop has no value of that loop.
+            # A consumer that shares a copy over a loop has no value for that loop.
             if not inside or not set(prefix_of(stage, stages)) <= {*prefix_of(reader, stages), *leaves}:
                 raise mistakes.consumer_outside(stage, consumer, attach.loop, reader)
         for loop in attach.relax:

@@ -57,7 +57,7 @@ class Linear:
         return next((weight for other, weight in self.terms if other is atom), 0)
 
     def expr(self) -> Expr:
-        """As one would write it: what is added first, then what is taken away."""
+        """In natural order: positive terms first, then subtracted ones."""
         added = [atom if weight == 1 else atom * weight for atom, weight in self.terms if weight > 0]
         taken = [atom if weight == -1 else atom * -weight for atom, weight in self.terms if weight < 0]
         base = self.base if added else 0
@@ -75,7 +75,7 @@ class Linear:
 
 
 def at_least_zero(condition: Expr) -> list[Linear]:
-    """The linear forms that a condition says are not negative; none where it says it otherwise."""
+    """The linear forms that a condition says are not negative; none if it is expressed otherwise."""
     match condition:
         case Compare(op=op, left=left, right=right):
             difference = Linear.of(left) - Linear.of(right)
@@ -97,7 +97,7 @@ def at_least_zero(condition: Expr) -> list[Linear]:
 
 
 def interval(expr: Expr, spans: Mapping[str, Span]) -> tuple[int, int] | None:
-    """Inclusive bounds of an expression, each variable taken by itself; None where they are not plain."""
+    """Inclusive bounds of an expression, each variable taken separately; None if it is not simple."""
     match expr:
         case Const(value=value):
             return value, value

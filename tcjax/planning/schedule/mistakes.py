@@ -1,4 +1,4 @@
-"""What is wrong with a schedule, in words."""
+"""Error messages about schedules."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -59,7 +59,7 @@ def name_taken(stage: Stage, loop: str) -> CompileError:
         Code.LOOP_NAME_TAKEN,
         f"stage `{stage.name}` has, or had, a loop `{loop}` already",
         stage.statement.span,
-        help="name the new loops otherwise: `split(.., outer=, inner=)`, `fuse(.., into=)`, `tile(.., names=)`",
+        help="give the new loops other names: `split(.., outer=, inner=)`, `fuse(.., into=)`, `tile(.., names=)`",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the points of a stage read of a tensor: subscripts and guards over loops."""
+"""The elements of a tensor that the points of a stage read: subscripts and guards over loops."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from .stages import Stage
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The elements that one read takes, over all its points: a subscript per axis, None where data decides it.
+    """The elements that one read takes, over all its points: a subscript per axis, None if it depends on data.
 
-    `guards` and `masks` hold where the read happens. `inner` are the variables of inline reductions and their
+    `guards` and `masks` hold where the read happens. `inner` are the variables of inline reductions with their
     half-open ranges.
     """
 
@@ -56,7 +56,7 @@ def _need(
     for axis, subscript in enumerate(read.access.indices):
         expr = scope.affine(subscript)
         if expr is not None and subscript.is_data:
-            # What is not affine is clamped into the tensor.
+            # Index notation as expressions over loops; records the variables of inline reductions that occur.
             origin, extent = bound.origins[name][axis], bound.shapes[name][axis]
             expr = Binary("max", Const(origin), Binary("min", expr, Const(origin + extent - 1)))
         indices.append(expr)
@@ -91,7 +91,7 @@ class _Scope:
         return Var(name)
 
     def affine(self, affine: Affine) -> Expr | None:
-        """None where data decides the value."""
+        """None if the value depends on data."""
         base = affine.base.evaluate(self.bound.sizes)
         total: Expr | None = None
         for atom, size in affine.terms:
@@ -137,7 +137,7 @@ class _Scope:
                 return None
 
     def integer(self, expr: ir.Expr) -> Expr | None:
-        """An integer expression of indices alone; None where it reads a tensor or may divide by zero."""
+        """An integer expression of indices only; None if it reads a tensor or may divide by zero."""
         if expr.dtype not in ("int32", "int64"):
             return None
         match expr:
@@ -183,7 +183,7 @@ class _Scope:
                 return None
 
     def condition(self, condition: Condition) -> Expr:
-        """What data decides may be true."""
+        """Data-dependent conditions count as true."""
         match condition:
             case AtLeastZero(affine):
                 value = self.affine(affine)

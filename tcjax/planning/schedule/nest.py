@@ -1,4 +1,4 @@
-"""The loop nest of a scheduled function, for who executes it."""
+"""The loop nest of a scheduled function, as input for its execution."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from .stages import Fuse, Split, Stage, Stages, prefix_of
 class Nested:
     """A stage in the nest.
 
-    `prefix` are the loops around it that its region may depend on, ``(stage, loop)``, outermost first: it is computed
-    in the last, and further loops share that copy. `loops` are the names of its leaves in its own stage, and `leaves`
-    their names in the nest, which are all different, with their static extents. Over the latter stand `roots`, the
-    value of each index of the statement (the start of the region included), `guards`, which hold where a point belongs
-    to the stage, and `origin`, the first index of the region per axis. `tiles` are the leaves that step from tile to
-    tile: the outer part of a split, or fused of such.
+    `prefix` are the loops around it on which its region may depend, ``(stage, loop)``, outermost first: it is computed
+    in the last one, and further loops share that copy. `loops` are the names of its leaves in its own stage, and
+    `leaves` their names in the nest, which are unique, with their static extents. Expressions over the latter are
+    `roots`, the value of each index of the statement (including the start of the region), `guards`, which hold where a
+    point belongs to the stage, and `origin`, the first index of the region per axis. `tiles` are the leaves that step
+    from tile to tile: the outer part of a split, or fused from such.
     """
 
     number: int
@@ -41,7 +41,7 @@ Nest = tuple[Nested, ...]
 
 
 def nest(schedule: Schedule, bound: ranges.Bound) -> Nest:
-    """The loops of a bound function after a schedule. Raises `CompileError` where the schedule is illegal."""
+    """The loops of a bound function after a schedule. Raises `CompileError` if the schedule is illegal."""
     stages = schedule.on(bound.function).checked()
     names = _names(stages)
     renamed = {qualified(*place): Var(name) for place, name in names.items()}
@@ -68,7 +68,7 @@ def _nested(
 
 
 def _names(stages: Stages) -> dict[tuple[str, str], str]:
-    """A name for each leaf: its own, unless a leaf of another stage has it too."""
+    """A name for each leaf: its own, unless a leaf of another stage has the same."""
     places = [(stage.name, loop) for stage in stages.values() for loop in stage.leaves]
     loops = [loop for _, loop in places]
     return {(stage, loop): loop if loops.count(loop) == 1 else f"{stage}.{loop}" for stage, loop in places}

@@ -1,4 +1,4 @@
-"""What notebooks show of regions: a table."""
+"""The notebook display of regions: a table."""
 
 from ...markup import Cell, block, element, table
 from .regions import Region

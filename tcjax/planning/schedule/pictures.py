@@ -10,7 +10,7 @@ from .grids import Span
 from .regions import Region, domain_of, infer_regions
 from .stages import Stage, Stages
 
-# So many characters wide and high is a drawing in text, so many tiles are outlined in one in SVG.
+# The size of a text drawing in characters, and the maximum number of tiles outlined in an SVG.
 _COLUMNS: Final = 64
 _ROWS: Final = 24
 _MOST_TILES: Final = 1024
@@ -20,10 +20,10 @@ Rectangle = tuple[Span, Span]
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What one iteration needs of a stage, on the plane of two of its axes (one: the second has a single row).
+    """The part of a stage that one iteration needs, on the plane of two of its axes (one: the second has a single row).
 
-    `whole` is what the stage computes altogether, `tile` the box of the iteration `at`, `shared` the parts of it that
-    neighbouring iterations compute again, and `tiles` are the boxes of all iterations, unless these are too many.
+    `whole` is everything that the stage computes, `tile` the box of the iteration `at`, `shared` the parts of it that
+    neighbouring iterations recompute, and `tiles` are the boxes of all iterations, unless there are too many.
     """
 
     stage: str
@@ -35,7 +35,7 @@ class Drawing:
     tiles: tuple[Rectangle, ...]
 
     def scale(self) -> tuple[int, int]:
-        """How many rows and columns one character stands for."""
+        """The number of rows and columns per character."""
         (top, bottom), (left, right) = self.whole
         return max(1, -(-(bottom - top) // _ROWS)), max(1, -(-(right - left) // _COLUMNS))
 
@@ -47,7 +47,7 @@ class Drawing:
         return f"# this tile, + computed again, . the rest{several}"
 
     def text(self) -> list[str]:
-        """``#`` this tile alone, ``+`` also another's, ``.`` the rest; a character may stand for several."""
+        """``#`` only this tile, ``+`` also another's, ``.`` the rest; a character may stand for several elements."""
         (top, bottom), (left, right) = self.whole
         high, wide = self.scale()
         lines: list[str] = []
@@ -63,7 +63,7 @@ class Drawing:
         return "+" if any(_meet(cell, shared) for shared in self.shared) else "#"
 
     def plane(self) -> markup.Plane:
-        """The drawing as layers: outlines of all tiles, this one, and what is computed again."""
+        """The drawing as layers: outlines of all tiles, this tile, and the recomputed parts."""
         (top, bottom), (left, right) = self.whole
         layers = [markup.Layer("tiles", self.tiles, 2, outline=True)] if self.tiles else []
         layers.append(markup.Layer("this tile", (self.tile,), 0))
@@ -80,7 +80,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A schedule to look at: `str` gives text, a notebook shows SVG."""
+    """A drawing of a schedule: `str` gives text, a notebook shows SVG."""
 
     text: str
     drawings: tuple[Drawing, ...]
@@ -111,7 +111,7 @@ def loops(stages: Stages) -> Picture:
 
 
 def draw(stages: Stages, bound: ranges.Bound) -> Picture:
-    """The loop nest, and what one tile of each stage inside needs. The stages have been checked."""
+    """The loop nest, and what one tile of each inner stage needs. The stages have been checked."""
     regions = infer_regions(stages, bound)
     drawings = [
         drawing
@@ -160,12 +160,12 @@ def _of_stage(stage: Stage, stages: Stages, regions: Mapping[str, Region], margi
 
 
 def _drawing(stage: Stage, region: Region, bound: ranges.Bound) -> Drawing | None:
-    """None where the boxes vary along no axis, or nothing is needed."""
+    """None if the boxes vary along no axis, or nothing is needed."""
     assert isinstance(stage.statement, (ir.Define, ir.Accumulate))
     domain = domain_of(stage, bound)
     long = [axis for axis, (lo, hi) in enumerate(domain) if hi - lo > 1]
     varying = [axis for axis in long if 0 < region.extent[axis] < domain[axis][1] - domain[axis][0]]
-    # A plane of two axes is drawn whole; of more, those along which the box is only a part.
+    # A plane of two axes is drawn completely; of more, those along which the box is only a part.
     drawn = (long if len(long) <= 2 else varying)[-2:]
     if not varying or not region.instances:
         return None
@@ -179,7 +179,7 @@ def _drawing(stage: Stage, region: Region, bound: ranges.Bound) -> Drawing | Non
         return None
     moving = frozenset().union(*(expr.variables for expr in (*region.min, *region.extent_expr)))
     loops = [loop for loop in region.prefix if loop in moving][-4:]
-    # Iterations of a loop that does not move the box compute all of it again.
+    # Iterations of a loop that does not move the box recompute all of it.
     again = any(spans[loop] > 1 for loop in region.prefix if loop not in moving)
     shared: dict[Rectangle, None] = {tile: None} if again else {}
     for steps in product((-1, 0, 1), repeat=len(loops)):
@@ -187,7 +187,7 @@ def _drawing(stage: Stage, region: Region, bound: ranges.Bound) -> Drawing | Non
         if any(steps) and all(0 <= beside[loop] < spans[loop] for loop in loops):
             other = _rectangle(region, drawn, beside)
             common = other and _common(tile, other)
-            # What only neighbours along other axes share is not on this plane.
+            # Parts shared only with neighbours along other axes are not on this plane.
             if common and _same_elsewhere(region, drawn, middle, beside):
                 shared.setdefault(common)
     return Drawing(

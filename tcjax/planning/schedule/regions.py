@@ -53,12 +53,12 @@ class Region:
 
     @property
     def recompute(self) -> float:
-        """How often a point is computed on average."""
+        """The average number of times a point is computed."""
         return self.total_box / self.distinct if self.distinct else 1.0
 
     @property
     def waste(self) -> float:
-        """Points computed for each one needed."""
+        """The number of points computed per needed point."""
         return self.total_box / self.total_exact if self.total_exact else 1.0
 
     def __str__(self) -> str:
@@ -71,10 +71,10 @@ class Region:
 
 @dataclass(frozen=True)
 class Placed:
-    """A stage with its box, in names that are different for the loops of all stages.
+    """A stage with its box; the names of the loops of all stages are distinct.
 
-    `spans` are the half-open ranges of the loops around it and of its leaves, `values` the indices of the statement
-    and `guards` the conditions for a point of the leaves to belong to it.
+    `spans` are the half-open ranges of the loops around it and of its leaves, `values` the indices of the statement and
+    `guards` the conditions for a point of the leaves to belong to it.
     """
 
     stage: Stage
@@ -143,7 +143,7 @@ def domain_of(stage: Stage, bound: ranges.Bound) -> tuple[Span, ...]:
 
 
 def _whole_axes(tensor: str, need: Need, domain: Sequence[Span], spans: dict[str, Span]) -> Need:
-    """The need with a variable for each subscript that data decides: it takes the whole axis."""
+    """The need with a variable for each data-dependent subscript: it takes the whole axis."""
     indices: list[Expr | None] = []
     for axis, index in enumerate(need.indices):
         if index is None:
@@ -162,7 +162,7 @@ def finished(
     around: Mapping[str, Span],
     bound: ranges.Bound,
 ) -> Placed:
-    """The loops of a stage, its box being known."""
+    """The loops of a stage whose box is known."""
     if isinstance(stage.statement, CALLS):
         return Placed(stage, prefix, box, domain, Roots({}, {}, ()), {}, {}, ())
     reach: dict[str, int] = {}
@@ -185,7 +185,7 @@ def finished(
 
 
 def region_of(placed: Placed) -> Region:
-    """The region in the names of the schedule: qualified only where two loops of the path share one."""
+    """The region in the names of the schedule: qualified only if two loops of the path have the same name."""
     names = plain_names(placed.prefix)
     own_names = {name: Var(own) for name, own in names.items()}
     box = placed.box
@@ -212,13 +212,13 @@ def region_of(placed: Placed) -> Region:
 
 
 def _inside(placed: Placed) -> dict[str, Expr]:
-    """The names of the loops around a stage and of its own, as one writes them."""
+    """The names of the loops around a stage and of its own, as written."""
     leaves = [qualified(placed.stage.name, loop) for loop in placed.stage.leaves]
     return {name: Var(own) for name, own in plain_names([*placed.prefix, *leaves]).items()}
 
 
 def plain_names(prefix: Sequence[str]) -> dict[str, str]:
-    """Each qualified name without its stage, unless another has the same then."""
+    """Each qualified name without its stage, unless that is ambiguous."""
     short = {name: plain(name) for name in prefix}
     taken = list(short.values())
     return {name: own if taken.count(own) == 1 else shown(name) for name, own in short.items()}
@@ -236,7 +236,7 @@ def _in_bounds(placed: Placed) -> tuple[tuple[bool, bool], ...]:
 
 
 def _overlap(placed: Placed, name: str) -> tuple[int, ...]:
-    """How many indices of each axis neighbouring iterations of a loop share, at most."""
+    """The maximum number of indices of each axis that neighbouring iterations of a loop share."""
     if not placed.box.tables:
         return placed.box.extents
     shared: list[int] = []

@@ -1,4 +1,4 @@
-"""From the leaf loops of a stage back to the loops it was written with: values and guards."""
+"""From the leaf loops of a stage back to its original loops: values and guards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import Final, assert_never
 from ...symbolic.facts.trees import Compare, Const, Expr, Var
 from .stages import Fuse, Split, Stage
 
-# Facts and the reader of expressions take such a name.
+# Valid names in facts and in expressions.
 _BETWEEN: Final = ".__."
 
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The loops of a stage with their extents known.
+    """The loops of a stage with known extents.
 
-    `extents` has every loop, former ones too. `values` gives each root loop, counted from 0, over the leaves (their
-    names are qualified); `guards` hold at the points of the leaves that belong to the stage.
+    `extents` has every loop, including former ones. `values` gives each root loop, counted from 0, over the leaves
+    (with qualified names); `guards` hold at the points of the leaves that belong to the stage.
     """
 
     extents: Mapping[str, int]
@@ -25,7 +25,7 @@ class Roots:
 
 
 def qualified(stage: str, loop: str) -> str:
-    """The name of a loop that no loop of another stage has; both may have dots of their own."""
+    """A unique name for a loop of a stage; both names may contain dots."""
     return f"{stage}{_BETWEEN}{loop}"
 
 
@@ -35,15 +35,15 @@ def plain(name: str) -> str:
 
 
 def shown(name: str) -> str:
-    """The name of a loop with its stage, as one writes it."""
+    """The name of a loop with its stage, as written."""
     return name.replace(_BETWEEN, ".")
 
 
 def unfold(stage: Stage, extents: Mapping[str, int], limits: Mapping[str, Expr]) -> Roots:
-    """The roots of a stage whose root loops have these `extents`; in some iterations they end before, at `limits`.
+    """The roots of a stage whose root loops have these `extents`; in some iterations they end earlier, at `limits`.
 
-    A split cuts its loop into ``ceil(extent / factor)`` parts of ``min(factor, extent)``, and what is beyond the
-    extent is left out by a guard of its own. After Halide's and TVM's rules, composed at once.
+    A split divides its loop into ``ceil(extent / factor)`` parts of ``min(factor, extent)``, and a guard excludes the
+    points beyond the extent. After Halide's and TVM's rules, composed at once.
     """
     known = dict(extents)
     for relation in stage.relations:
@@ -96,7 +96,7 @@ def _times(value: Expr, factor: int) -> Expr:
 
 
 def plus(left: Expr, right: Expr) -> Expr:
-    """The sum, without a zero."""
+    """The sum, omitting zeros."""
     if left == Const(0):
         return right
     return left if right == Const(0) else left + right

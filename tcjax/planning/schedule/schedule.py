@@ -16,7 +16,7 @@ from .pictures import Picture, draw, loops
 from .regions import Region, infer_regions
 from .stages import Attach, Fuse, Split, Stages, stages_of
 
-# What an expression of a region could not say again.
+# Names that an expression of a region could not use.
 _WORDS = frozenset(("and", "or", "not", "true", "false", "True", "False", "min", "max", "select", "tdiv", "tmod"))
 _LARGEST = 2**31 - 1
 
@@ -32,10 +32,10 @@ class Schedule:
     """
 
     name: str
-    # None where only the arguments of a call tell it.
+    # None if only the arguments of a call determine it.
     function: ir.Function | None
     commands: tuple[Command, ...] = ()
-    # From the arguments of a call to the sizes; a kernel gives it.
+    # Maps the arguments of a call to sizes; set by a kernel.
     bind: Callable[..., ranges.Bound] | None = field(default=None, repr=False, compare=False)
 
     # ------------------------------------------------------------ commands
@@ -184,7 +184,7 @@ class Schedule:
     def _after(self, command: Command) -> "Schedule":
         schedule = replace(self, commands=(*self.commands, command))
         if self.function is not None:
-            # Kept, so that a long schedule is not replayed for each of its commands.
+            # Cached, so that a long schedule is not replayed for each of its commands.
             schedule.__dict__["stages"] = carry_out(command, self.stages, self.name)
         return schedule
 
@@ -212,7 +212,7 @@ def _name(method: str, what: str, value: object) -> str:
 
 def _new_name(method: str, what: str, value: object) -> str:
     name = _name(method, what, value)
-    # The names made from those of reductions, ``k.1_outer``, are good too.
+    # Names derived from those of reductions, ``k.1_outer``, are valid too.
     if not all(part.isidentifier() or part[:1].isdigit() for part in name.split(".")) or name in _WORDS:
         raise mistakes.wrong_argument(method, what, value, "a name like `io`")
     return name

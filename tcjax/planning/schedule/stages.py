@@ -1,4 +1,4 @@
-"""The stages of a function and their loops: what schedule commands rearrange."""
+"""The stages of a function and their loops, which schedule commands rearrange."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,9 +44,9 @@ class Attach:
 class Stage:
     """A statement and its loops.
 
-    `roots` are the loops it is written with: those of the left side, then those of the reduction; a call has none.
-    `spatial` of them belong to the left side. `relations` made the present `leaves` (outermost first) of them. `reads`
-    are the tensors that it reads. `fixed` says why it cannot leave the root, and is empty where it can.
+    `roots` are its original loops: those of the left side, then those of the reduction; a call has none. `spatial` of
+    them belong to the left side. `relations` produced the present `leaves` (outermost first) from them. `reads` are the
+    tensors that it reads. `fixed` says why it cannot leave the root, and is empty if it can.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Stage:
                     yield fused
 
     def replaced(self, loop: str) -> Relation | None:
-        """The relation that took the place of a loop."""
+        """The relation that replaced a loop."""
         for relation in self.relations:
             consumed = (relation.parent,) if isinstance(relation, Split) else (relation.outer, relation.inner)
             if loop in consumed:
@@ -124,7 +124,7 @@ def targets_of(statement: ir.Statement) -> tuple[str, ...]:
 
 
 def path_of(stage: Stage, stages: Stages) -> tuple[tuple[str, str], ...]:
-    """The loops that a stage is inside, ``(stage, loop)``, outermost first; those that share a copy included."""
+    """The loops around a stage, ``(stage, loop)``, outermost first, including those that share a copy."""
     path: list[tuple[str, str]] = []
     while stage.attach is not None:
         consumer = stages[stage.attach.consumer]
@@ -135,7 +135,7 @@ def path_of(stage: Stage, stages: Stages) -> tuple[tuple[str, str], ...]:
 
 
 def prefix_of(stage: Stage, stages: Stages) -> tuple[tuple[str, str], ...]:
-    """The loops of the path that each have a copy of their own, outermost first."""
+    """The loops of the path that each have their own copy, outermost first."""
     if stage.attach is None:
         return ()
     consumer = stages[stage.attach.consumer]

@@ -1,4 +1,4 @@
-"""Needs over fused loops as needs over the loops that were fused: many loops of few points instead of one of many."""
+"""Needs over fused loops rewritten over the original loops: many short loops instead of one long one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from .needs import Need
 
 @dataclass(frozen=True, slots=True)
 class Unfused:
-    """The same needs over other variables; `values` says what these are in terms of the former ones."""
+    """The same needs over other variables; `values` gives these in terms of the former ones."""
 
     needs: tuple[Need, ...]
     prefix: tuple[str, ...]
@@ -19,16 +19,16 @@ class Unfused:
     values: Mapping[str, Expr]
 
     def restored(self, expr: Expr) -> Expr:
-        """An expression over the new variables as one over the former."""
+        """An expression over the new variables, rewritten over the former."""
         while not self.values.keys().isdisjoint(expr.variables):
             expr = expr.substitute(self.values)
         return expr
 
 
 def unfused(needs: Sequence[Need], prefix: Sequence[str], spans: Mapping[str, Span]) -> Unfused:
-    """The needs with ``v // w`` and ``v % w`` as variables wherever `v` occurs in no other way.
+    """The needs with ``v // w`` and ``v % w`` as variables if `v` occurs only in these.
 
-    Every pair of their values belongs to one value of `v` if `w` divides its extent, so that nothing is lost.
+    Every pair of their values corresponds to one value of `v` if `w` divides its extent, so nothing is lost.
     """
     facts = Facts()
     used = {name for need in needs for expr in _exprs(need) for name in expr.variables}
@@ -65,7 +65,7 @@ def _changed(need: Need, change) -> Need:  # type: ignore[no-untyped-def]
 
 
 def _width(found: Unfused, name: str) -> int | None:
-    """The one divisor of a variable that only occurs divided; None where there is none, or it does not fit."""
+    """The only divisor of a variable that always occurs divided; None if there is none, or it does not fit."""
     if any(name in mask.grid.names for need in found.needs for mask in need.masks):
         return None
     variable = Var(name)

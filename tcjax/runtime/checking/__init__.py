@@ -1,4 +1,4 @@
-"""A kernel against its interpreter, on random arguments."""
+"""Compares a kernel with its interpreter on random arguments."""
 
 from .check import check
 from .report import Check, CheckError

@@ -1,4 +1,4 @@
-"""The door: examples, comparisons, and the smallest disagreement."""
+"""The entry point: examples, comparisons, and the smallest disagreement."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 def check(kernel: "Questions", examples: int, seed: int) -> Check:
-    """Compares a kernel with its interpreter on so many random calls.
+    """Compares a kernel with its interpreter on `examples` random calls.
 
-    Raises `CheckError` for the first disagreement, with the smallest call that was found to show it, and where no
-    arguments are found that the kernel takes.
+    Raises `CheckError` for the first disagreement, with the smallest call found that shows it, and if no arguments are
+    found that the kernel accepts.
     """
     for name, number in (("examples", examples), ("seed", seed)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
             raise CompileError(
                 Code.BAD_OPTION,
-                f"{name}={phrases.value(number)} is no number of {name}",
+                f"{name}={phrases.value(number)} is not a number of {name}",
                 help=f"write {name}=20, a whole number",
             )
     compared: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     worst, worst_in = 0.0, ""
     drawn = 0
-    # What is worth a warning was said when the kernel was made.
+    # Warnings were issued when the kernel was made.
     with silenced():
         drawer = Drawer(kernel)
         for example in range(examples):

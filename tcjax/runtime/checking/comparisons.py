@@ -1,4 +1,4 @@
-"""The compiled kernel against its interpreter: called, inside of a larger function, mapped, differentiated."""
+"""Compares the compiled kernel with its interpreter: called, inside a larger function, mapped, differentiated."""
 
 from collections.abc import Callable
 from typing import Final
@@ -17,20 +17,20 @@ def values(trial: Trial) -> Outcome:
 
 
 def jit(trial: Trial) -> Outcome:
-    """The kernel inside of a larger function that is compiled as a whole."""
+    """The kernel inside a larger function that is compiled as a whole."""
     traced = {name: array for name, array in trial.sample.everything.items() if name not in trial.static}
     found = compiled(lambda: trial.transformed(trial.results)(traced))
     return trial.compare(found, trial.expected(), [trial.sample])
 
 
 def mapped(trial: Trial) -> str | None:
-    """The name of the argument that `vmap` maps: the largest one that decides no shape."""
+    """The name of the argument that `vmap` maps: the largest one that does not determine a shape."""
     names = [name for name in trial.sample.everything if name not in trial.static]
     return max(names, key=lambda name: trial.sample.everything[name].size, default=None)
 
 
 def batch(trial: Trial, name: str) -> Array:
-    """Three arrays in place of one."""
+    """Three arrays stacked in place of one."""
     array = trial.sample.everything[name]
     return np.stack([array, np.roll(array, 1), array[::-1] if array.ndim else array])
 

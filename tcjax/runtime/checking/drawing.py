@@ -1,4 +1,4 @@
-"""Random calls that a kernel takes: sizes are drawn until range inference accepts them."""
+"""Random calls that a kernel accepts: sizes are drawn until range inference accepts them."""
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
@@ -21,7 +21,7 @@ from .samples import Array, Sample, TooMuch, admitted, divides_integers, filled,
 if TYPE_CHECKING:
     from ..questions import Questions
 
-# What an undeclared parameter may be beside its likely type.
+# Other types than the likely one for an undeclared parameter.
 _OTHERS: Final = ("int32", "float16", "bfloat16", "complex64", "uint8")
 _POOLS: Final = (
     (2, 3, 4, 5, 6, 7),
@@ -29,11 +29,11 @@ _POOLS: Final = (
     (1, 2, 3, 5, 8, 9),
     (2, 3, 7, 9, 13, 16, 17),
 )
-# Attempts with one pool, with larger and larger sizes, with equal sizes.
+# Attempts with one pool, with increasing sizes, with equal sizes.
 _ATTEMPTS: Final = 40
 _STEPS: Final = ((5, 3000), (10, 3000), (20, 10_000), (40, 30_000), (130, 100_000), (1030, 1_000_000))
 _STYLES: Final = ("quarters", "generic", "quarters", "positive")
-# Seconds for calls that the kernel refuses, all examples of a check together: a recursive program takes a while to.
+# Seconds for rejected calls, for all examples of a check together: a recursive program is slow to elaborate.
 _PATIENCE: Final = 30.0
 
 
@@ -52,12 +52,12 @@ class Drawer:
         numbers = {int(text) for text in re.findall(r"(?<![\w.])\d{1,4}(?![\w.])", texts)}
         self._numbers = sorted({n * m for n in numbers for m in (1, 2, 3)} | {n + 1 for n in numbers})
         self._initial, self._sizes = frontend.keywords
-        # What was refused already, so that nothing is tried twice.
+        # Calls that were rejected, so that nothing is tried twice.
         self._refusals: dict[Hashable, Exception] = {}
         self._spent = 0.0
 
     def draw(self, rng: np.random.Generator, number: int) -> Sample:
-        """The example of this number. Raises `NotFound` if nothing that was tried is accepted."""
+        """The example with this number. Raises `NotFound` if no call that was tried is accepted."""
         refusal: Exception | None = None
         empty: Sample | None = None
         style = _STYLES[number % len(_STYLES)]
@@ -87,7 +87,7 @@ class Drawer:
         )
 
     def _pools(self, number: int) -> Iterator[tuple[bool, tuple[int, ...], int]]:
-        """Whether types are the likely ones, sizes to choose from, and how many points may be computed."""
+        """Whether to use the likely types, the sizes to choose from, and the number of points that may be computed."""
         for attempt in range(2 * _ATTEMPTS):
             yield attempt > _ATTEMPTS, _POOLS[number % len(_POOLS)], _STEPS[0][1]
         for end, most in _STEPS:
@@ -100,13 +100,13 @@ class Drawer:
     def _drawn(
         self, rng: np.random.Generator, pool: tuple[int, ...], style: str, most: int, *, plain: bool
     ) -> tuple[Sample, int]:
-        """A call, and how many elements its results have."""
+        """A call, and the number of elements of its results."""
         dtypes = self._dtypes(rng, plain=plain)
         known: dict[SizeVar, int] = {}
         ranks: dict[str, int] = {}
 
         def size(variable: SizeVar) -> int:
-            # Sizes that must be equal are found by taking an earlier one.
+            # Sizes that must be equal are found by reusing an earlier one.
             if variable not in known:
                 earlier = list(known.values())
                 again = earlier and rng.random() < (0.3 if self._is_definition else 0.5)
@@ -127,7 +127,7 @@ class Drawer:
         sizes = {name: size(SizeVar(name)) for name in self._sizes}
         limits: Mapping[str, int] = dict.fromkeys(shapes, 4)
         small = {name: filled(rng, s, dtypes[name], style, 4, nonzero=True) for name, s in shapes.items()}
-        # Values may decide shapes, so there are some before anything is known of subscripts.
+        # Values may determine shapes, so they are drawn before anything is known about subscripts.
         arrays = {
             name: small[name]
             if ir.types.is_integral(dtypes[name])
@@ -154,7 +154,7 @@ class Drawer:
         return sample, sum(prod(bound.shapes[tensor.name]) for tensor in bound.function.returns)
 
     def _admitted_once(self, sample: Sample, most: int) -> tuple[Call, Bound]:
-        """As `admitted`, but what was refused is refused at once when it is drawn again."""
+        """Like `admitted`, but remembers rejected calls."""
         key = (most, *sample.sizes.items(), *((a.shape, a.dtype, _deciding(a)) for a in sample.arrays.values()))
         if key in self._refusals:
             raise self._refusals[key]
@@ -184,25 +184,25 @@ class Drawer:
         ranks: dict[str, int],
         earlier: Mapping[str, tuple[Size, ...]],
     ) -> tuple[Size, ...]:
-        """A size for each dimension; where nothing tells the rank, of some rank, or those of an earlier parameter."""
+        """A size for each dimension; if the rank is unknown, of a random rank, or as in an earlier parameter."""
         pattern = self._patterns.get(parameter.name)
         if pattern is not None:
             alike = [name for name in earlier if self._patterns.get(name) == pattern]
             if alike and any(isinstance(axis, tree.Axes) for axis in pattern) and rng.random() < 0.5:
-                # Arrays of any rank mostly have to be of the same one: `float[*] u, float[*] f`.
+                # Arrays of any rank usually need the same one: `float[*] u, float[*] f`.
                 return earlier[alike[0]]
             return _of_pattern(rng, parameter.name, pattern, ranks)
         likely = self._likely.get(parameter.name)
         rank = int(rng.choice((0, 1, 1, 2, 2, 3))) if likely is None else likely.rank
         if likely is not None and not self._is_definition and rng.random() < 0.15:
-            # A SaC program of numbers is one of arrays, too.
+            # A SaC program on numbers is also one on arrays.
             rank += 1
         own = () if likely is None else likely.shape
         return (*own, *(Size.of(SizeVar(f"{parameter.name}.{d}")) for d in range(len(own), rank)))
 
 
 def _deciding(array: Array) -> bytes:
-    """What of an array may decide shapes."""
+    """The contents of an array that may determine shapes."""
     return b"" if array.dtype.kind in "fcV" else array.tobytes()
 
 
@@ -216,7 +216,7 @@ def _patterns(frontend: Frontend) -> dict[str, tuple[tree.Axis | tree.Axes, ...]
 def _of_pattern(
     rng: np.random.Generator, name: str, axes: tuple[tree.Axis | tree.Axes, ...], ranks: dict[str, int]
 ) -> tuple[Size, ...]:
-    """A size for each axis; several axes with one name are as many everywhere, `ranks` says how many."""
+    """A size for each axis; groups of axes with the same name have the same number of axes, given by `ranks`."""
     found: list[Size] = []
     for axis in axes:
         match axis:

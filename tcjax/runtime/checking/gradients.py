@@ -1,4 +1,4 @@
-"""Reverse derivatives of the compiled kernel against differences of the interpreter in float64."""
+"""Reverse derivatives of the compiled kernel against finite differences of the interpreter in float64."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from .samples import Array
 from .tolerances import Difference
 from .trials import Outcome, Skipped, Trial, compiled, interpreted
 
-# Differences are taken in float64, so that what is compiled is the less exact side.
+# Differences are taken in float64, so that the compiled side is the less exact one.
 _SLOPES: Final = {"float64": 1e-6, "float32": 2e-3, "float16": 5e-2, "bfloat16": 2e-1}
-# A quotient that changes more than this from one step to four times the step lies beside a kink.
+# If the quotient changes more than this between one step and four times the step, there is a kink nearby.
 _KINK: Final = 1e-3
 _STEEP: Final = 1e4
 
 
 def gradients(trial: Trial) -> Outcome:
-    """Reverse derivatives, against differences of the interpreter in float64, along one direction."""
+    """Compares reverse derivatives with finite differences of the interpreter in float64, along one direction."""
     line = Line(trial)
     expected = line.slope()
     cotangents = line.cotangents
@@ -48,7 +48,7 @@ def gradients(trial: Trial) -> Outcome:
 
 
 def _element(line: "Line", found: Mapping[str, Any], tolerance: float, total: float, expected: float) -> Difference:
-    """The element of a gradient that is furthest from its difference quotient; else the sum of all."""
+    """The gradient element that is furthest from its difference quotient; else their sum."""
     why = f"{_SLOPES[line.trial.coarse]:g} of the largest term: {line.trial.coarse} against differences in float64"
     if sum(array.size for array in found.values()) <= 64:
         elements = [(n, place) for n, array in found.items() for place in np.ndindex(array.shape)]
@@ -101,9 +101,9 @@ class Line:
         return sum(float(np.sum(np.where(d != 0, r, 0.0) * d)) for r, d in pairs if d is not None)
 
     def slope(self) -> float:
-        """The derivative along the direction. Raises `Skipped` where a difference cannot tell."""
+        """The derivative along the direction. Raises `Skipped` if differences are unreliable."""
         if any(d is not None and not (d != 0).all() for d in self.cotangents):
-            raise Skipped("a result is not finite, so that differences tell no gradient")
+            raise Skipped("a result is not finite, so finite differences give no gradient")
 
         def along(step: float) -> float:
             moved = {n: array + step * self.way[n] for n, array in _wide(self.trial.movable).items()}
@@ -112,7 +112,7 @@ class Line:
         return _quotient(along)
 
     def is_steep(self) -> bool:
-        """Whether the program takes a function where its slope is infinite: the chain rule has no answer there."""
+        """Whether the program evaluates a function where its slope is infinite: the chain rule has no answer there."""
         inspection = inspect(self.double, slopes=True)
         sample = self.trial.sample.having(_wide(self.trial.movable))
         found = interpreted(self.trial.kernel, inspection.bound, sample.arrays, sample.initial)
@@ -120,7 +120,7 @@ class Line:
         return any(check.kind == "slope" and int(first) != NOWHERE for check, first in firsts)
 
     def slope_of(self, name: str, place: tuple[int, ...]) -> float:
-        """The derivative by one element; infinite beside a kink."""
+        """The derivative with respect to one element; infinite next to a kink."""
 
         def along(step: float) -> float:
             moved = _wide(self.trial.movable)[name].copy()
@@ -141,9 +141,9 @@ class Line:
 def _quotient(along: Callable[[float], float]) -> float:
     fine, coarse = ((along(step) - along(-step)) / (2 * step) for step in (1e-6, 4e-6))
     if not np.isfinite(fine) or abs(fine) > _STEEP or abs(along(0.0)) > _STEEP:
-        raise Skipped("too steep for differences to tell a gradient")
+        raise Skipped("too steep for finite differences")
     if abs(fine - coarse) > _KINK * max(1.0, abs(fine)):
-        raise Skipped("beside a kink, where differences tell no gradient")
+        raise Skipped("next to a kink, where finite differences give no gradient")
     return fine
 
 

@@ -1,4 +1,4 @@
-"""What a check found: a summary, or the smallest disagreement as a program that shows it."""
+"""The result of a check: a summary, or the smallest disagreement as a program that shows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ class CheckError(ShownToCallers, AssertionError):
 
 
 class NotFound(CheckError):
-    """No arguments were found that the kernel takes."""
+    """No arguments were found that the kernel accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was compared, all of it in agreement.
+    """A successful check, and what was compared.
 
     `compared` counts the comparisons of each kind, `skipped` those that could not be made, by reason. `worst` is the
     largest error relative to its tolerance, from 0 to 1, and `worst_in` says where it was.

@@ -13,7 +13,7 @@ from .trials import Trial
 
 
 def explained(trial: Trial, comparison: str, found: Difference | str, example: int, seed: int, tried: int) -> str:
-    """What differs, in which statement, and Python code that shows it."""
+    """The difference, the statement it comes from, and Python code that shows it."""
     name = trial.kernel._frontend.name
     lines: list[str] = []
     match found:

@@ -1,4 +1,4 @@
-"""Arguments of a kernel: whether it takes them, what reads them as subscripts, and their elements."""
+"""Arguments of a kernel: whether it accepts them, which are used as subscripts, and their elements."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One call: `arrays` by parameter name in order, `initial` values of outputs, `sizes` that go by keyword."""
+    """One call: `arrays` by parameter name in order, `initial` values of outputs, `sizes` passed by keyword."""
 
     arrays: Mapping[str, Array]
     initial: Mapping[str, Array] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Sample:
         return {**self.arrays, **self.initial}
 
     def having(self, arrays: Mapping[str, Array]) -> "Sample":
-        """The same call with other arrays under some of its names."""
+        """The same call with some arrays replaced by name."""
         return Sample(
             {name: arrays.get(name, array) for name, array in self.arrays.items()},
             {name: arrays.get(name, array) for name, array in self.initial.items()},
@@ -48,11 +48,11 @@ class Sample:
 
 
 class TooMuch(Exception):
-    """Arguments for which the interpreter would take long."""
+    """Arguments for which the interpreter would take too long."""
 
 
 def admitted(kernel: "Questions", sample: Sample, most: int) -> tuple[Call, Bound]:
-    """The call that a sample is, and everything that range inference knows of it.
+    """The call for a sample, and the result of range inference.
 
     Raises `CompileError` where the kernel refuses it, `TooMuch` where statements have more than `most` points.
     """

@@ -24,7 +24,9 @@ _SHAKES: Final = {"float64": 1e-15, "float32": 5e-7, "float16": 2e-3, "bfloat16"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One element that differs: which `output`, at which `place`, beyond which `tolerance`, and `why` that much."""
+    """One differing element: its `output` and `place`, the `tolerance` it exceeds, and the reason for the tolerance
+    (`why`).
+    """
 
     output: str
     place: tuple[int, ...]
@@ -35,7 +37,7 @@ class Difference:
 
 
 def coarsest(bound: Bound) -> str:
-    """The float type with the fewest digits that occurs in a program, computed in 32 bits where x64 is off."""
+    """The least precise float type in a program, with 64-bit types counted as 32-bit if x64 is off."""
     function = bound.function
     tensors = (*function.parameters, *function.returns)
     names = {t.dtype for t in tensors} | {expr.dtype for expr in expressions(function)}
@@ -53,9 +55,9 @@ def differences(
     *,
     relative: float | None = None,
 ) -> tuple[float, Difference | None]:
-    """The largest error beside its tolerance, and the worst element where that is more than 1.
+    """The largest error relative to its tolerance, and the worst element if that exceeds 1.
 
-    `spreads` are added to the tolerance, element by element; `relative` replaces what is allowed for rounding.
+    `spreads` are added to the tolerance, element by element; `relative` replaces the tolerance for rounding.
     """
     worst, difference = 0.0, None
     for number, (name, result, reference) in enumerate(zip(names, map(np.asarray, found), expected, strict=True)):
@@ -80,7 +82,7 @@ def differences(
 def _errors(
     found: Array, expected: Array, coarse: str, spread: Array, relative: float | None
 ) -> tuple[Array, float, str]:
-    """The error of each element beside the tolerance."""
+    """The error of each element and its tolerance."""
     if expected.dtype.kind in "biu":
         return np.where((found == expected) | np.isinf(spread), 0.0, np.inf), 0.0, f"{expected.dtype} is exact"
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
@@ -99,9 +101,9 @@ def _errors(
 
 
 def spread(kernel: "Questions", bound: Bound, sample: Sample, coarse: str) -> list[Array]:
-    """How much each result changes when the arguments change as rounding would change them, in the interpreter.
+    """How much each result changes in the interpreter when the arguments are perturbed by rounding.
 
-    An element that jumps - a position, a floor, a comparison - may be anything: infinity.
+    An element that may jump - a position, a floor, a comparison - has infinite spread.
     """
     double = interpreter.in_float64(bound)
     center = _interpreted(kernel, double, sample)

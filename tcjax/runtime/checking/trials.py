@@ -1,4 +1,4 @@
-"""One call of a kernel, compiled and interpreted, and what a comparison of the two gives."""
+"""One call of a kernel, compiled and interpreted, and the outcome of a comparison of the two."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class Skipped(Exception):
 
 
 class Raised(Exception):
-    """What the compiled kernel raised where the interpreter has values."""
+    """An exception from the compiled kernel where the interpreter has values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One call of a kernel, known to be admitted."""
+    """One call that the kernel is known to accept."""
 
     kernel: "Questions"
     sample: Sample
@@ -39,7 +39,7 @@ class Trial:
 
     @staticmethod
     def of(kernel: "Questions", sample: Sample, most: int = 2_000_000) -> "Trial":
-        """Raises `CompileError` where the kernel refuses the call."""
+        """Raises `CompileError` if the kernel rejects the call."""
         return Trial(kernel, sample, *admitted(kernel, sample, most))
 
     @cached_property
@@ -52,18 +52,18 @@ class Trial:
 
     @cached_property
     def static(self) -> frozenset[str]:
-        """The arguments whose values decide shapes."""
+        """The arguments whose values determine shapes."""
         return frozenset(name for name, *_ in self.call.values)
 
     def results(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What the compiled kernel gives, some arrays replaced."""
+        """The results of the compiled kernel, with some arrays replaced."""
         sample = self.sample
         given = [arrays.get(name, array) for name, array in sample.arrays.items()]
         initial = {name: arrays.get(name, array) for name, array in sample.initial.items()}
         return _several(self.kernel(*given, **initial, **sample.sizes))
 
     def transformed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """A function that calls the kernel, compiled as a whole; what a checked kernel finds is raised."""
+        """A function that calls the kernel, compiled as a whole; errors found by a checked kernel are raised."""
         if not self.kernel._frontend.options.checked:
             return jax.jit(function)
         compiled = jax.jit(checkify.checkify(function))
@@ -76,18 +76,18 @@ class Trial:
         return run
 
     def expected(self, sample: Sample | None = None) -> tuple[Array, ...]:
-        """What the interpreter gives."""
+        """The results of the interpreter."""
         sample = sample or self.sample
         given = self.kernel._operands(tuple(sample.arrays.values()), {**sample.initial, **sample.sizes})
         return interpreted(self.kernel, *given)
 
     @cached_property
     def movable(self) -> dict[str, Array]:
-        """The float arrays, by which results have derivatives."""
+        """The float arrays, with respect to which results have derivatives."""
         return {n: a for n, a in self.sample.everything.items() if a.dtype.kind in "fV" and n not in self.static}
 
     def compare(self, found: Iterable[Any], expected: Sequence[Array], samples: Sequence[Sample]) -> "Outcome":
-        """`expected` may be the results for several samples, one on top of the other."""
+        """`expected` may contain the results for several samples, stacked."""
         found = [np.asarray(part) for part in found]
         worst, difference = differences(found, expected, self.outputs, self.coarse)
         if difference is not None and len(difference.place) == expected[self.outputs.index(difference.output)].ndim:
@@ -101,7 +101,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The largest error beside its tolerance, and the element where it is more."""
+    """The largest error relative to its tolerance, and the element if it exceeds the tolerance."""
 
     worst: float
     difference: Difference | None = None
@@ -110,7 +110,7 @@ class Outcome:
 def interpreted(
     kernel: "Questions", bound: Bound, arrays: Mapping[str, Array], initial: Mapping[str, Array]
 ) -> tuple[Array, ...]:
-    """What the interpreter gives. Raises `Skipped` where a Python function of the program takes no numbers."""
+    """The results of the interpreter. Raises `Skipped` if a Python function of the program does not accept numbers."""
 
     def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*values: Any) -> Any:
@@ -118,7 +118,7 @@ def interpreted(
                 return function(*values)
             except CompileError:
                 raise
-            except Exception as error:  # Only the writer's function runs here.
+            except Exception as error:  # Only the user's function runs here.
                 raise Skipped(f"a Python function does not take NumPy's numbers: {type(error).__name__}") from error
 
         return called
@@ -133,7 +133,7 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 
 def compiled(run: Callable[[], Any]) -> Any:
-    """What the kernel gives; a refusal is one, anything else that it raises is a mistake."""
+    """The results of the kernel; a rejected call is re-raised, any other exception is a disagreement."""
     try:
         return jax.block_until_ready(run())
     except CompileError as error:

@@ -1,6 +1,6 @@
-"""How a kernel runs on this device: searched by measuring (`tuning.tune`), remembered on disk.
+"""How a kernel runs on this device: found by measuring (`tuning.tune`), remembered on disk.
 
-Calls import `remembered` alone, searches and schedules only who needs them.
+Calls import only `remembered`; searches and schedules are imported on demand.
 """
 
 from .memory import remembered

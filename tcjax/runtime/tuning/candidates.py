@@ -1,4 +1,4 @@
-"""What a search tries: other forms of a statement's loop nests, and tiles in which producers are computed."""
+"""The candidates of a search: other forms of a statement's loop nests, and tiles in which producers are computed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ ROWS = (32, 64, 128, 256, 512)
 
 
 def candidates_of(plan: planning.Plan) -> list[list[Candidate]]:
-    """For each statement with a choice its candidates, the most promising first."""
+    """For each statement with a choice, its candidates, the most promising first."""
     targets: dict[str, list[planning.Compute]] = {}
     for stage in _computes(plan):
         targets.setdefault(stage.target, []).append(stage)
@@ -27,7 +27,7 @@ def candidates_of(plan: planning.Plan) -> list[list[Candidate]]:
 
 
 def _computes(plan: planning.Plan) -> Iterator[planning.Compute]:
-    """The statements, those of called definitions too: forms go by the names of targets alone."""
+    """The statements, including those of called definitions: forms are identified by target name alone."""
     for stage in plan.stages:
         if isinstance(stage, planning.Compute):
             yield stage
@@ -36,14 +36,14 @@ def _computes(plan: planning.Plan) -> Iterator[planning.Compute]:
 
 
 def offers(plan: planning.Plan, choice: Choice) -> bool:
-    """Whether a choice consists of candidates: only these are sure to compute what the program says."""
+    """Whether a choice consists of candidates: only these are certain to compute what the program says."""
     known = {candidate.change(Choice()) for candidates in candidates_of(plan) for candidate in candidates}
     parts = [Choice(forms=(form,)) for form in choice.forms] + [Choice(tiles=(tiles,)) for tiles in choice.tiles]
     return all(part in known for part in parts)
 
 
 def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
-    """Other forms for the loop nests of all statements on a target, and none at all."""
+    """Other forms for the loop nests of all statements with this target, and none at all."""
     found: dict[LoopSchedule | None, None] = {}
     decided: set[LoopSchedule] = set()
     for node in (node for stage in stages for node in _nests(stage.value)):
@@ -56,7 +56,7 @@ def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
 
 
 def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> list[list[Candidate]]:
-    """Other forms for each loop nest of reverse mode that the plan itself does not have, and none at all."""
+    """Other forms for each loop nest of reverse mode that is not in the plan itself, and none at all."""
     from ...lowering.traced import nests_of
 
     own = {node.nest for stage in _computes(plan) for node in _nests(stage.value)}
@@ -83,7 +83,7 @@ def _nests(node: nodes.Node) -> Iterator[nodes.LoopNest]:
 
 
 def _tilings(bound: ranges.Bound) -> Iterator[list[Candidate]]:
-    """For each output what only it reads, computed in tiles of the output's first loop."""
+    """For each output, its private producers, computed in tiles of the output's first loop."""
     stages = stages_of(bound.function)
     returned = {tensor.name for tensor in bound.function.returns}
     for consumer in stages.values():
@@ -99,7 +99,7 @@ def _tilings(bound: ranges.Bound) -> Iterator[list[Candidate]]:
 
 
 def _private(consumer: Stage, stages: dict[str, Stage]) -> tuple[str, ...]:
-    """The stages that only the consumer needs, by itself or by other such stages."""
+    """The stages that only the consumer needs, directly or through other such stages."""
     found: dict[str, Stage] = {}
     for stage in reversed(stages.values()):
         readers = [reader.name for reader in consumers_of(stage, stages)]

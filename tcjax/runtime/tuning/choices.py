@@ -1,4 +1,4 @@
-"""`Choice`: what may differ between two ways to run one kernel, and its form as JSON."""
+"""`Choice`: the differences between ways to run one kernel, and their JSON form."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """`producers` are computed inside of `consumer`, as much of them as `rows` iterations of its `loop` need."""
+    """`producers` are computed inside `consumer`, as much as `rows` iterations of its `loop` need."""
 
     consumer: str
     loop: str
@@ -30,8 +30,7 @@ class Tiles:
 class Choice:
     """How the loop nest of a target runs (None: as one plain XLA reduction), and what is computed in tiles.
 
-    `gradient` has the forms of the nests of derivatives, by their names. What a choice does not name runs as the
-    planner decides.
+    `gradient` has the forms of the nests of derivatives, by name. Everything else is left to the planner.
     """
 
     forms: tuple[tuple[str, LoopSchedule | None], ...] = ()
@@ -75,10 +74,10 @@ def preferring(choice: Choice, preferences: planning.Preferences) -> planning.Pr
 
 
 def scheduled(choice: Choice, function: ir.Function) -> "Schedule | None":
-    """The schedule with the tiles; None where there are none. Raises `CompileError` where they are illegal."""
+    """The schedule with the tiles; None if there are none. Raises `CompileError` if they are illegal."""
     if not choice.tiles:
         return None
-    # Schedules bring a prover along: only who has one waits for it.
+    # Schedules need the prover: it is imported only for them.
     from ...planning.schedule import Schedule
 
     schedule = Schedule(function.name, function)
@@ -164,19 +163,19 @@ def _check_keys(value: Any, names: Sequence[str]) -> None:
 
 def _list(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or length not in (None, len(value)):
-        raise ValueError(f"{phrases.value(value)} is no list{'' if length is None else f' of {length}'}")
+        raise ValueError(f"{phrases.value(value)} is not a list{'' if length is None else f' of {length}'}")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{phrases.value(value)} is no name")
+        raise ValueError(f"{phrases.value(value)} is not a name")
     return value
 
 
 def _count(value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
-        raise ValueError(f"{phrases.value(value)} is no count")
+        raise ValueError(f"{phrases.value(value)} is not a count")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What an earlier search chose, asked before every plan: nearly free for whoever never tunes."""
+"""Looks up the choice of an earlier search before every plan: nearly free if nothing was ever tuned."""
 
 import errno
 import os
@@ -22,15 +22,15 @@ Planner = Callable[[Call, "Choice | None"], planning.Plan]
 
 
 def remembered(frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> "Choice | None":
-    """What an earlier search chose for this program, these shapes and this device; None where none was made.
+    """The choice of an earlier search for this program, these shapes and this device; None if there is none.
 
-    A file that is broken, or not ours, is left alone with a `CompileWarning`.
+    A file that is damaged or foreign is ignored with a `CompileWarning`.
     """
     place = directory()
     if place is None:
         return None
     try:
-        # Who never tunes pays for one question to the file system.
+        # Without tuning, this costs one file-system query.
         if not stat.S_ISDIR(os.stat(place).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     except FileNotFoundError:
@@ -46,9 +46,9 @@ def remembered(frontend: Frontend, call: Call, bound: ranges.Bound, planned: Pla
 
 
 def directory() -> Path | None:
-    """Where choices are kept: ``TCJAX_CACHE_DIR``, or the place for caches of this system; None: nowhere.
+    """The directory of choices: ``TCJAX_CACHE_DIR``, or this system's cache directory; None for none.
 
-    A ``~`` in the variable is the home directory, and a relative path begins in the working directory.
+    A ``~`` in the variable is the home directory; a relative path starts at the working directory.
     """
     given = os.environ.get(DIRECTORY)
     try:
@@ -58,7 +58,7 @@ def directory() -> Path | None:
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tcjax" / "Cache"
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Caches" / "tcjax"
-        # The XDG specification says that a relative path is as good as none.
+        # The XDG specification says to ignore relative paths.
         given = os.environ.get("XDG_CACHE_HOME", "")
         return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "tcjax"
     except RuntimeError:  # There is no home.

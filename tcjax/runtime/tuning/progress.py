@@ -1,4 +1,4 @@
-"""A progress bar where there is a terminal and tqdm to draw one."""
+"""A progress bar, if there is a terminal and tqdm is installed."""
 
 import importlib
 import sys
@@ -6,16 +6,16 @@ from typing import Any
 
 
 class Bar:
-    """A bar that is not there."""
+    """A bar that draws nothing."""
 
     def says(self, text: str) -> None:
-        """What is tried now."""
+        """What is being tried now."""
 
     def advance(self) -> None:
-        """One candidate more is done."""
+        """One more candidate is done."""
 
     def close(self) -> None:
-        """The bar goes."""
+        """Removes the bar."""
 
 
 class _Drawn(Bar):
@@ -33,7 +33,7 @@ class _Drawn(Bar):
 
 
 def progress_bar(name: str, total: int, wanted: bool) -> Bar:
-    """A bar on standard error; none where that is no terminal, or tqdm is not installed."""
+    """A bar on standard error; an empty one if that is not a terminal, or tqdm is not installed."""
     if not wanted or not sys.stderr.isatty():
         return Bar()
     try:

@@ -1,4 +1,4 @@
-"""What a search tried, told to its user."""
+"""What a search tried, as a report for the user."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from .choices import Choice
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way to run the kernel: seconds a call (the best of `rounds`), or the `problem` that kept it out."""
+    """One way to run the kernel: seconds per call (the best of `rounds`), or the `problem` that excluded it."""
 
     name: str
     seconds: float | None
@@ -18,12 +18,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What `Kernel.tune` found. `str()` is a table.
+    """The result of `Kernel.tune`. `str()` is a table.
 
-    `planned` and `best` are seconds a call before and after, `choice` is what the kernel now does, `trials` is all
-    that was tried, in order; `gradient_planned` and `gradient_best` are those of the derivative, where it was searched
-    for. `stopped` says why the search ended early and is empty where it did not; `saved` is the
-    file that remembers the choice, None where nothing does.
+    `planned` and `best` are seconds per call before and after, `choice` is what the kernel now does, `trials` is
+    everything that was tried, in order; `gradient_planned` and `gradient_best` are those of the derivative, if it was
+    tuned. `stopped` says why the search ended early, empty if it did not; `saved` is the file that stores the choice,
+    None if there is none.
     """
 
     kernel: str
@@ -39,13 +39,13 @@ class Tuning:
 
     @property
     def gradient_speedup(self) -> float:
-        """The same for reverse mode by all float parameters; 1 where it was not searched for."""
+        """The same for reverse mode with respect to all float parameters; 1 if it was not tuned."""
         planned, best = self.gradient_planned, self.gradient_best
         return planned / best if planned and best else 1.0
 
     @property
     def speedup(self) -> float:
-        """How many times faster the choice is than what the planner had decided."""
+        """How many times faster the choice is than the planner's."""
         return self.planned / self.best if self.planned and self.best else 1.0
 
     def __str__(self) -> str:

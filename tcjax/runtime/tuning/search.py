@@ -1,4 +1,4 @@
-"""The search: one statement after the other, each time all its candidates against the best so far."""
+"""The search: one statement after another, each time all its candidates against the best so far."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from .timing import Contender, Timer, Watch, race
 
 # A candidate must be faster than the best so far by more than noise.
 MARGIN = 0.97
-# The part of a statement's time in which candidates may still be compiled.
+# The share of a statement's time in which candidates may still be compiled.
 COMPILING = 0.6
 
 
 class Unusable(Exception):
-    """A candidate that cannot take part, and why."""
+    """A candidate that is excluded, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class Outcome:
-    """Where a search stands: the `best` so far, what was tried, and why it ended early (empty: it did not)."""
+    """The state of a search: the `best` so far, what was tried, and why it ended early (empty if it did not)."""
 
     planned: Contender
     best: Contender
@@ -36,7 +36,7 @@ class Outcome:
     stopped: str = ""
 
     def note(self, contender: Contender) -> None:
-        """A contender's time goes into the report."""
+        """Records a contender's time in the report."""
         if contender.samples:
             self.trials.append(Trial(contender.name, contender.best, len(contender.samples)))
 
@@ -49,9 +49,9 @@ def search(
     watch: Watch,
     bar: Bar,
 ) -> Outcome:
-    """The best choice: for each statement in turn its candidates, the choices for the others as good as known.
+    """The best choice: tries each statement's candidates in turn, with the best known choices for the others.
 
-    `build` compiles a choice and checks its results, and raises `Unusable` otherwise. Ctrl-C and the end of the time
+    `build` compiles a choice and checks its results; it raises `Unusable` if they are wrong. Ctrl-C and the time limit
     keep the best so far.
     """
     outcome = Outcome(planned, planned)
@@ -60,10 +60,10 @@ def search(
             share = max(0.0, watch.left) / (len(statements) - number)
             _settle(outcome, candidates, build, timer, watch, max(0.0, watch.left) - share, bar)
             if watch.left <= 0:
-                outcome.stopped = "the time was up"
+                outcome.stopped = "the time limit was reached"
                 break
         if not statements or (len(statements) > 1 and watch.left > 0):
-            # What each statement gained alone must hold together.
+            # The gains of the single statements must hold together.
             field = [planned] if outcome.best is planned else [planned, outcome.best]
             for contender in field:
                 contender.samples = []
@@ -101,14 +101,14 @@ def _settle(
             except Unusable as problem:
                 outcome.trials.append(Trial(candidate.name, None, problem=str(problem)))
             bar.advance()
-        # Samples of another race were taken in other company.
+        # Samples of another race were taken under other conditions.
         earlier, incumbent.samples = incumbent.samples, []
         try:
             race([incumbent, *contenders], timer, watch, until)
         finally:
             incumbent.samples = incumbent.samples or earlier
     finally:
-        # Also after Ctrl-C: whoever was measured as often as the others may win.
+        # Also after Ctrl-C: any contender measured as often as the others may win.
         outcome.best = _winner(incumbent, contenders)
         for contender in contenders:
             outcome.note(contender)

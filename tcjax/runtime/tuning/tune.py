@@ -26,7 +26,7 @@ from .search import Candidate, Outcome, Unusable, search
 from .store import alone, device_kind, key_of, remember
 from .timing import Contender, Watch, wall_timer
 
-# How far results may be apart, relative to the largest: forms add in other orders.
+# Tolerance of results relative to the largest: forms add in different orders.
 TOLERANCES = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 2e-2}
 ROUGHEST = 1e-1  # bfloat16 and below.
 
@@ -36,9 +36,9 @@ _LONGEST = 1e9  # Seconds.
 def tune(
     compiler: Compiler, call: Call, arguments: Arguments, *, seconds: float, progress: bool, gradient: bool = False
 ) -> Tuning:
-    """What is fastest for these arguments, checked against what the planner decides by itself."""
+    """The fastest choice for these arguments, checked against the planner's own plan."""
     bound = compiler.bound(call)
-    # Of a search for both, the derivative has as much time as the result.
+    # A search for both gives the derivative as much time as the result.
     share = seconds / 2 if gradient else seconds
     name, device = bound.function.name, device_kind() or "no device"
     outcome = _searched(_Builder(compiler, call, arguments), name, "as planned", Choice(), share, progress)
@@ -57,9 +57,9 @@ def tune(
             slopes = _finite(found.planned.best), _finite(found.best.best)
             trials, stopped = [*trials, *found.trials], stopped or found.stopped
     key = key_of(compiler.frontend, call, bound)
-    # A search that measured nothing has nothing to say.
+    # A search that measured nothing has no result.
     keeps = key is not None and bool(planned.samples)
-    # What another search leaves between reading and writing would be lost.
+    # A choice saved by another search between reading and writing would be lost.
     with alone() if keeps else nullcontext():
         derivative = _earlier(compiler, call, bound) if found is None else found.best.choice
         choice = replace(start, gradient=derivative.gradient)
@@ -76,8 +76,8 @@ def tune(
 
 
 def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
-    """What an earlier search left."""
-    # This search replaces a file that is broken.
+    """The choice of an earlier search."""
+    # This search replaces a damaged file.
     with silenced():
         return compiler.choices.get(call) or remembered(compiler.frontend, call, bound, compiler.planned) or Choice()
 
@@ -85,7 +85,7 @@ def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
 def _searched(
     build: "_Builder", name: str, label: str, start: Choice, seconds: float, progress: bool
 ) -> Outcome | None:
-    """What is fastest, one statement after the other; None where Ctrl-C comes before anything is measured."""
+    """The fastest choice, one statement after another; None if Ctrl-C comes before anything is measured."""
     watch = Watch(seconds)
     try:
         planned = build.first(label, start)
@@ -100,7 +100,7 @@ def _searched(
 
 
 def check_tunable(frontend: Frontend, arguments: Arguments, seconds: object) -> None:
-    """Raises `CompileError` for a kernel with a schedule, a time that is none, and arguments that cannot be run."""
+    """Raises `CompileError` for a kernel with a schedule, an invalid time, and arguments that cannot be run."""
     forked.refuse()
     options = frontend.options
     for given, what, help in (
@@ -121,7 +121,7 @@ def check_tunable(frontend: Frontend, arguments: Arguments, seconds: object) -> 
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST:
         raise CompileError(
             Code.BAD_OPTION,
-            f"seconds={phrases.value(seconds)} is no time to search",
+            f"seconds={phrases.value(seconds)} is not a search time",
             help="write seconds=30, for instance",
         )
     for name, value in {**arguments.arrays, **arguments.initial}.items():
@@ -153,7 +153,7 @@ def _finite(seconds: float) -> float | None:
 
 
 class _Builder:
-    """Compiles choices for one call; each must compute what the plan computes."""
+    """Compiles choices for one call; each must compute the same as the plan."""
 
     def __init__(self, compiler: Compiler, call: Call, arguments: Arguments) -> None:
         self._compiler = compiler
@@ -163,11 +163,11 @@ class _Builder:
         self._expected: list[np.ndarray] = []
 
     def candidates(self, choice: Choice) -> list[list[Candidate]]:
-        """For each statement what else there is."""
+        """For each statement, its alternatives."""
         return candidates_of(self._compiler.planned(self._call, choice))
 
     def first(self, name: str, choice: Choice) -> Contender:
-        """What the others are compared with."""
+        """The baseline of the comparisons."""
         run, _ = self._compiled(choice)
         self._expected = [np.asarray(result) for result in run()]
         return Contender(name, choice, run)
@@ -186,7 +186,7 @@ class _Builder:
         except CompileError as error:
             raise Unusable(error.message) from None
         except jax.errors.JaxRuntimeError as error:
-            # The device's compiler refuses a candidate, or has no memory for it: the others are still there.
+            # The device's compiler rejects a candidate, or has too little memory for it: the others remain.
             raise Unusable(f"{type(error).__name__}: {error}".splitlines()[0][:200]) from None
         if not all(map(_agree, results, self._expected)):
             raise Unusable("computes something else")
@@ -199,7 +199,7 @@ class _Builder:
         return lambda: compiled(*given), compiled.memory_analysis()
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
-        """What is measured, and its arguments."""
+        """The function that is measured, and its arguments."""
         return partial(pipeline.lower, self._compiler.frontend, plan), (self._arrays, self._initial)
 
 

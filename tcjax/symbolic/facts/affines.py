@@ -10,7 +10,7 @@ from ..conditions import AllOf, AnyOf, AtLeastZero, Condition
 from ..size import Extremum, Floor, Size, SizeVar
 from .trees import And, Binary, Compare, Const, Expr, Or, Var, binary, spine
 
-# What nests deeper than this is a name of its own: nothing is known of its inside.
+# Deeper expressions become names: nothing is known about their inside.
 _DEEPEST: Final = 24
 
 _SIMPLE: Final = re.compile(r"[^\W\d]\w*(\.\w+)*'*")
@@ -20,9 +20,9 @@ Behind = Callable[[str], "Atom | SizeVar"]
 
 
 class Names:
-    """The names of index variables, sizes and data in expressions, each its own.
+    """The names of index variables, sizes and data in expressions, one each.
 
-    A size has its own name, an index variable too unless something else has it: then it gets a prime.
+    A size keeps its own name; so does an index variable, unless the name is taken: then it gets a prime.
     """
 
     def __init__(self, sizes: Iterable[SizeVar] = ()) -> None:
@@ -32,7 +32,7 @@ class Names:
             self.of(size)
 
     def of(self, named: Atom | SizeVar) -> Var:
-        """The name of a variable, or of what an expression cannot look into."""
+        """The name of a variable or of an opaque atom."""
         text = self._texts.get(named)
         if text is None:
             text = str(named).replace("-", "_") if isinstance(named, (IndexVar, SizeVar)) else "data'"
@@ -49,7 +49,7 @@ class Names:
         return isinstance(self._named.get(name), SizeVar)
 
     def behind(self, name: str) -> Atom | SizeVar:
-        """What a name stands for; a name that was never given is a size."""
+        """What a name stands for; an unknown name is a size."""
         return self._named.get(name) or SizeVar(name)
 
 
@@ -68,7 +68,7 @@ def size_expression(size: Size, names: Names, depth: int = 0) -> Expr:
 
 
 def condition_expression(condition: Condition, names: Names) -> Expr:
-    """The condition as an expression; what depends on data stays, as a name of which nothing is known."""
+    """The condition as an expression; data-dependent parts become names without known facts."""
     match condition:
         case AtLeastZero(affine):
             return Compare(">=", affine_expression(affine, names), Const(0))
@@ -120,7 +120,7 @@ def _extremum(kind: str, arguments: Sequence[Expr]) -> Expr:
 
 
 def _sum(terms: Sequence[Expr]) -> Expr:
-    """The terms added up, those with a negative factor subtracted at the end."""
+    """The sum of the terms, those with a negative factor subtracted at the end."""
     if not terms:
         return Const(0)
     negated = [_negated(term) for term in terms]
@@ -148,7 +148,7 @@ def _negated(term: Expr) -> Expr | None:
 
 
 def as_affine(expr: Expr, behind: Behind) -> Affine | None:
-    """The expression as a subscript, with `behind` each name what it stands for.
+    """The expression as a subscript; `behind` gives the meaning of each name.
 
     None for products of variables, truncating divisions and selections.
     """
@@ -174,7 +174,7 @@ def as_affine(expr: Expr, behind: Behind) -> Affine | None:
 
 
 def as_size(expr: Expr, behind: Behind) -> Size | None:
-    """The expression as a size; None where it is none."""
+    """The expression as a size; None if it is not one."""
     affine = as_affine(expr, behind)
     return affine.base if affine is not None and not affine.terms else None
 

@@ -1,4 +1,4 @@
-"""What a polynomial is over: names, quotients, least values, choices, and operations too large to be worked in."""
+"""The atoms of polynomials: names, quotients, least values, choices, and operations too large to expand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Atom:
-    """Something a polynomial is over; ordered by its text, so that every run orders alike."""
+    """An atom of a polynomial; ordered by its text, so that the order is the same in every run."""
 
     __slots__ = ("_hash", "key")
     key: str
@@ -80,7 +80,7 @@ class Least(Atom):
 
 
 class Sealed(Atom):
-    """``a * b``, ``a % b`` or ``tmod(a, b)`` of polynomials that are too large to be worked into one."""
+    """``a * b``, ``a % b`` or ``tmod(a, b)`` of polynomials that are too large to expand."""
 
     __slots__ = ("args", "op")
 

@@ -12,16 +12,16 @@ from .trees import Compare, Expr, Var
 if TYPE_CHECKING:
     from .facts import Prover
 
-# Domains of at most so many points are visited, point by point.
+# Domains of at most this many points are enumerated.
 _POINT_LIMIT: Final = 20_000
 
-# A map over sizes is tried for so many combinations of small sizes before it is called unknown.
+# A map over sizes is tried for this many combinations of small sizes before the answer is unknown.
 _TRIALS: Final = 24
 _SIZE_LIMIT: Final = 5
 
 
 def bijective(facts: "Prover", exprs: Sequence[Expr]) -> bool | None:
-    """Whether the map from the indices to `exprs` is injective and onto the box around its values; None if not known.
+    """Whether the map from the indices to `exprs` is injective and onto the box around its values; None if unknown.
 
     Every name between two ends is an index, also one that `exprs` leave out. A name without ends is a size: the answer
     holds for all sizes. Points at which some expression divides by zero do not belong to the map.
@@ -51,7 +51,7 @@ def bijective(facts: "Prover", exprs: Sequence[Expr]) -> bool | None:
 def _visited(
     facts: "Prover", exprs: Sequence[Expr], box: dict[str, range], sizes: dict[str, Expr], limit: int
 ) -> bool | None:
-    """The answer for these sizes, point by point; None when there is no point, or too many."""
+    """The answer for these sizes, by enumeration; None if there is no point, or too many."""
     known = box.keys() | sizes.keys()
     conditions = [fact.condition.substitute(sizes) for fact in facts.facts if fact.condition.variables <= known]
     columns = grids.points(box, conditions, limit)
@@ -68,7 +68,7 @@ def _visited(
 
 
 def _ended(facts: "Prover", name: str) -> bool:
-    """Whether some fact gives `name` an upper end in terms of other names."""
+    """Whether some fact bounds `name` from above in terms of other names."""
     if facts.bounds(Var(name))[0] is None:
         return False
     for poly in iterating.bounds(facts):
@@ -100,7 +100,7 @@ def _instances(facts: "Prover", sizes: Sequence[str]) -> "Iterator[tuple[Prover,
 
 
 def _too_small(facts: "Prover", exprs: Sequence[Expr], indices: Sequence[str]) -> bool:
-    """Whether the box around the values has fewer points than a box of indices that no fact cuts."""
+    """Whether the box around the values has fewer points than the box of indices, which no fact cuts."""
     box = grids.ranges(facts, indices)
     if box is None or any(len(fact.condition.variables) > 1 for fact in facts.facts):
         return False

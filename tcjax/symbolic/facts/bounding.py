@@ -19,7 +19,7 @@ _DEEPEST = 4
 
 
 def bounds(known: Knowledge, expr: Expr) -> Span:
-    """Inclusive ends of `expr`, None for an end that is missing or not found."""
+    """Inclusive ends of `expr`, None for an end that does not exist or was not found."""
     values = points.few_values(known, expr)
     if values is not None:
         return (min(values), max(values)) if values else (0, 0)
@@ -57,7 +57,7 @@ def ends(known: Knowledge, p: Poly) -> Span:
 
 
 def _proves(known: Knowledge, p: Poly) -> bool:
-    """Whether ``p >= 0`` can be proved in another form: solved for a quotient, say."""
+    """Whether ``p >= 0`` can be proved in another form, for example solved for a quotient."""
     from .proving import holds  # proofs search for bounds
 
     formula = at_least_zero(known, p)
@@ -75,7 +75,7 @@ class Search:
     ) -> int | None:
         """A sound lower bound of `p`, None for none found; stops when it reaches `target`.
 
-        `proof`: nothing below the target is of use, so that a point below it ends the search.
+        `proof`: only reaching the target matters, so that a point below it ends the search.
         """
         if known.impossible:
             return combining.UNREACHED

@@ -1,4 +1,4 @@
-"""Python code that computes polynomials and formulas: many points cost one compilation."""
+"""Python code that computes polynomials and formulas: it is compiled once for many points."""
 
 from collections.abc import Callable
 from math import gcd

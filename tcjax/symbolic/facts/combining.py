@@ -1,7 +1,8 @@
-"""Lower bounds from linear combinations of facts: every product of atoms counts as one unknown (Farkas' lemma).
+"""Lower bounds from linear combinations of facts, with every product of atoms as one unknown (Farkas' lemma).
 
-A ``p - sum(l * f)`` with all ``l >= 0`` that has no unknown left is a bound of p. The l come from the simplex method
-on integers (Bareiss pivots); any of its stops is sound, so that a fixed number of pivots is the budget.
+A ``p - sum(l * f)`` with all ``l >= 0`` and without unknowns is a lower bound of p. The l come from the simplex method
+on integers (Bareiss pivots), which may be stopped at any pivot without losing soundness, so the budget is a fixed
+number of pivots.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def lower(known: Knowledge, p: Poly, *, few: bool = False) -> int | None:
 
 
 def is_contradiction(known: Knowledge) -> bool:
-    """Whether a combination of the facts says ``-1 >= 0``."""
+    """Whether a combination of the facts gives ``-1 >= 0``."""
     seeds = {m for poly in [*known.positive, *known.zero] for m in poly.terms if m}
     if not seeds or not known.ledger.spend(3):
         return False
@@ -86,7 +87,7 @@ def _gathered(known: Knowledge, p: Poly, *, few: bool) -> tuple[list[Poly], list
 
 
 def axioms(known: Knowledge, atom: object) -> list[Poly]:
-    """What holds of an atom wherever it is evaluated, as polynomials >= 0."""
+    """Facts about an atom that hold wherever it is evaluated, as polynomials >= 0."""
     if isinstance(atom, Floor):
         n, d, q = atom.numerator, atom.denominator, Poly.atom(atom)
         left = n - d * q
@@ -106,7 +107,7 @@ def axioms(known: Knowledge, atom: object) -> list[Poly]:
 
 
 def _quotient_ends(known: Knowledge, atom: Floor) -> list[Poly]:
-    """Ends of a quotient from facts that bound its numerator, where dividing the bound leaves no new quotient."""
+    """Bounds on a quotient from facts that bound its numerator, if dividing the bound creates no new quotient."""
     n, d, found = atom.numerator, atom.denominator, []
     lead = next((m for m in sorted(n.terms, key=len, reverse=True) if m), None)
     if lead is None or known.depth > 2:
@@ -123,7 +124,7 @@ def _quotient_ends(known: Knowledge, atom: Floor) -> list[Poly]:
 
 
 def _products(known: Knowledge, chosen: dict[Poly, None], monomials: dict[Monomial, None]) -> list[Poly]:
-    """Products of two facts that have an unknown in common with what is there."""
+    """Products of two facts that share an unknown with the current system."""
     wanted = {m for m in monomials if len(m) > 1}
     atoms = sorted({atom for m in wanted for atom in m})
     factors: dict[Poly, None] = {}
@@ -158,7 +159,7 @@ def _products(known: Knowledge, chosen: dict[Poly, None], monomials: dict[Monomi
 
 
 def _multipliers(known: Knowledge, fact: Poly, wanted: set[Monomial]) -> list[Poly]:
-    """Products of atoms, none of them negative, that turn a term of `fact` into a wanted unknown."""
+    """Products of non-negative atoms that turn a term of `fact` into a wanted unknown."""
     found: dict[Monomial, None] = {}
     for monomial in fact.terms:
         for goal in wanted:
@@ -169,7 +170,7 @@ def _multipliers(known: Knowledge, fact: Poly, wanted: set[Monomial]) -> list[Po
 
 
 def _least_rest(p: Poly, facts: list[Poly], monomials: list[Monomial]) -> int | None:
-    """The greatest ``p - sum(l * f)`` that is a constant, rounded up; None if there is none."""
+    """The greatest constant ``p - sum(l * f)``, rounded up; None if there is none."""
     if max(weight.bit_length() for fact in (p, *facts) for weight in fact.terms.values()) > _MOST_BITS:
         return None
     rows: list[list[int]] = []
@@ -223,7 +224,7 @@ def _least_rest(p: Poly, facts: list[Poly], monomials: list[Monomial]) -> int | 
 
 
 def _certified(p: Poly, facts: list[Poly], state: _Tableau) -> int | None:
-    """The bound that the basis gives, from its definition: soundness rests on this sum, not on the pivots."""
+    """The bound given by the basis, recomputed from its definition: soundness rests on this sum, not on the pivots."""
     left = p * state.den
     for row, column in zip(state.rows, state.basis, strict=True):
         if row[-1] < 0:
@@ -244,7 +245,7 @@ class _Tableau:
         self.pivots = 0
 
     def run(self, *, first: bool) -> bool:
-        """Pivots until no reduced cost is negative or the budget is spent; False when the cost has no end."""
+        """Pivots until no reduced cost is negative or the budget is spent; False if the cost is unbounded."""
         while self.pivots < _MOST_PIVOTS:
             line = self.phase if first else self.cost
             if first and line[-1] == 0:
@@ -260,7 +261,7 @@ class _Tableau:
         return True
 
     def _entering(self, line: list[int]) -> int | None:
-        # Artificial unknowns never come back. Bland's rule, later on, excludes cycles.
+        # Artificial unknowns never return. Bland's rule, used later, prevents cycles.
         best, where = 0, None
         for k in range(self.width):
             if line[k] < best:

@@ -1,4 +1,4 @@
-"""From the normal form back to the cheapest expression: remainders, greatest values and factors return."""
+"""From the normal form back to the cheapest expression, with remainders, greatest values and factors."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -13,26 +13,26 @@ from .trees import Binary, Const, Expr, Select, Var
 if TYPE_CHECKING:
     from .facts import Prover
 
-# The search keeps this many sums after each step and takes at most so many steps.
+# The search keeps this many sums after each step and takes at most this many steps.
 _BEAM: Final = 3
 _STEPS: Final = 6
 
-# A step may make a sum dearer by this much before it pays off: a quotient more.
+# A step may make a sum more expensive by this much before it pays off: one more quotient.
 _DETOUR: Final = 7
 
-# Steps write parts of sums, in steps of their own; below this level parts are written as they are.
+# Steps write parts of sums, with nested steps; below this level parts are written as they are.
 _LEVELS: Final = 2
 
-# How many sums one question may write before it takes the best it has.
+# The number of sums that one question may write before it takes the best one so far.
 _BUDGET: Final = 120
 
-# So many of them are one step of the budget that all rooms share.
+# This many of them cost one step of the shared budget.
 _SUMS_A_STEP: Final = 4
 
-# For every so many terms a sum counts once more.
+# For every this many terms a sum counts once more.
 _LONG: Final = 4
 
-# A longer sum is written as it is.
+# Longer sums are written as they are.
 _TERM_LIMIT: Final = 24
 
 
@@ -47,7 +47,7 @@ class Written(Atom):
 
 
 class Composer:
-    """Writes polynomials under `facts`; equal ones are written once. `condition` writes the condition of a choice."""
+    """Writes polynomials under `facts`, equal ones once. `condition` writes the condition of a choice."""
 
     def __init__(self, facts: "Prover", condition: Callable[[Formula], Expr]) -> None:
         self.facts = facts
@@ -58,7 +58,7 @@ class Composer:
         self._atoms: dict[tuple[Atom, int], Expr] = {}
 
     def compose(self, poly: Poly) -> Expr:
-        """`write` with a budget of its own."""
+        """`write` with its own budget."""
         self._spent = 0
         return self.write(poly)
 
@@ -69,12 +69,12 @@ class Composer:
         if known is None:
             known = self._search(poly, self._sum)
             if not self._is_spent:
-                # What was cut short is not kept: it would depend on what was asked before.
+                # A truncated result is not cached: it would depend on earlier questions.
                 self._polys[key] = known
         return known
 
     def best(self, poly: Poly, finish: Callable[[Poly], Expr]) -> Expr:
-        """The cheapest of what `finish` makes of `poly` and of the equal sums that steps lead to."""
+        """The cheapest result of `finish` for `poly` and for the equal sums that steps reach."""
         self._spent = 0
         return self._search(poly, finish)
 
@@ -83,7 +83,7 @@ class Composer:
         return self._spent > _BUDGET or self.facts.knowledge.ledger.is_spent
 
     def _spend(self, poly: Poly) -> None:
-        """Counts a sum that is written: a long one is factored in many ways."""
+        """Counts a written sum: a long one can be factored in many ways."""
         before = self._spent
         self._spent += 1 + len(poly.terms) // _LONG
         self.facts.knowledge.ledger.spend(self._spent // _SUMS_A_STEP - before // _SUMS_A_STEP)

@@ -19,7 +19,7 @@ _MOST_RESIDUES = 300
 
 
 def modulus(known: Knowledge, expr: Expr) -> Congruence:
-    """``(m, r)``: every value is r modulo m, ``0 <= r < m``; m is 0 for the constant r and 1 where nothing is known."""
+    """``(m, r)``: every value is r modulo m, ``0 <= r < m``; m is 0 for the constant r and 1 if nothing is known."""
     values = points.few_values(known, expr)
     if values:
         return _class(gcd(*(value - values[0] for value in values)), values[0])
@@ -28,7 +28,7 @@ def modulus(known: Knowledge, expr: Expr) -> Congruence:
 
 
 def greatest(known: Knowledge, p: Poly) -> Congruence:
-    """The congruence of a polynomial in normal form, with cases where the terms alone say too little."""
+    """The congruence of a polynomial in normal form, split into cases if the terms alone are not enough."""
     if p.value is not None:
         return (0, p.value)
     if known.impossible:
@@ -47,7 +47,7 @@ def greatest(known: Knowledge, p: Poly) -> Congruence:
 
 
 def _is_periodic(p: Poly, m: int) -> bool:
-    """Whether `p` is the same modulo m for all residues of its names: a polynomial looks at nothing else."""
+    """Whether `p` modulo m depends only on the residues of its names: true for a polynomial."""
     names = sorted(p.names)
     if m < 2 or m ** len(names) > _MOST_RESIDUES or not all(isinstance(atom, Symbol) for atom in p.atoms):
         return False
@@ -59,7 +59,7 @@ def _is_periodic(p: Poly, m: int) -> bool:
 
 
 class _Search:
-    """A search for a greater modulus, up to what sampled values allow."""
+    """A search for a greater modulus, up to the one that sampled values allow."""
 
     def __init__(self, spacing: int) -> None:
         self.spacing = spacing
@@ -90,7 +90,7 @@ class _Search:
         by_structure = splitting.cases(known, p)
         if by_structure is not None and any(not isinstance(atom, Symbol) for atom in p.atoms):
             return by_structure
-        # A polynomial modulo m depends on its names modulo m alone.
+        # A polynomial modulo m depends only on its names modulo m.
         step = self.spacing if 1 < self.spacing <= 12 else 0
         names = sorted({atom.name for m in p.terms if len(m) > 1 for atom in m if isinstance(atom, Symbol)})
         if step and names and names[0].count("//") < 2:
@@ -99,14 +99,14 @@ class _Search:
 
 
 def congruence_of(known: Knowledge, p: Poly) -> Congruence:
-    """The congruence that the terms of `p` give."""
+    """The congruence given by the terms of `p`."""
     key = ("congruence", p)
     found = known.recalled(known.memo, key)
     if found is None:
         known.keep(known.memo, key, (1, 0))  # for facts that speak of the same atoms again
         total = _of_terms(known, p)
         for fact in known.zero:
-            # What is zero can be added; facts of facts would be a search.
+            # A polynomial that is zero can be added; applying this to facts recursively would be a search.
             if any(m in p.terms for m in fact.terms if m):
                 for other in (p - fact, p + fact):
                     total = _better(total, _of_terms(known, other))
@@ -165,7 +165,7 @@ def multiplied(a: Congruence, b: Congruence) -> Congruence:
 
 
 def joined(a: Congruence, b: Congruence) -> Congruence:
-    """What holds in both of two cases."""
+    """A congruence that holds in both cases."""
     return _class(gcd(a[0], b[0], a[1] - b[1]), a[1])
 
 

@@ -1,4 +1,4 @@
-"""What an expression costs to compute: the measure by which one way of writing a value is better than another."""
+"""The cost of computing an expression: the measure for choosing between equal ones."""
 
 from functools import lru_cache
 from typing import Final
@@ -10,7 +10,7 @@ _WEIGHTS: Final = {"+": 1, "-": 1, "*": 2, "min": 3, "max": 3, "//": 6, "%": 6, 
 
 @lru_cache(maxsize=1 << 14)
 def cost(expr: Expr) -> int:
-    """The sum of the weights of its operations; what stands twice costs twice."""
+    """The sum of the weights of its operations; a repeated subexpression counts each time."""
     match expr:
         case Binary("+" | "-"):
             first, rest = spine(expr)

@@ -1,4 +1,4 @@
-"""Conditions in their cheapest form: decided where facts decide them, solved where cheaper, nothing said twice."""
+"""Conditions in their cheapest form: decided if facts decide them, solved if that is cheaper, without repetition."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -28,22 +28,22 @@ from .trees import FALSE, OPPOSITE, TRUE, And, Binary, Compare, Const, Expr, Not
 if TYPE_CHECKING:
     from .facts import Prover
 
-# With more parts than this each is simplified for itself.
+# With more parts than this, each is simplified on its own.
 _PART_LIMIT: Final = 8
 _COST_LIMIT: Final = 60
 
-# A dearer condition comes back as it is.
+# A more expensive condition is returned unchanged.
 _DEAREST: Final = 800
 
 # Comparisons of longer sums are not solved.
 _TERM_LIMIT: Final = 8
 
-# No comparison that is neither true nor false costs less.
+# No undecided comparison costs less.
 _PLAINEST: Final = Compare("<", Var("x"), Const(0))
 
 
 def simplify_condition(facts: "Prover", condition: Expr) -> Expr:
-    """A condition that holds exactly where `condition` does, at every point of the domain where it is defined."""
+    """A condition equivalent to `condition` at every point of the domain where that is defined."""
     if cost(condition) > _DEAREST:
         return condition
     match condition:
@@ -62,7 +62,7 @@ def simplify_condition(facts: "Prover", condition: Expr) -> Expr:
 
 
 def negation(condition: Expr) -> Expr:
-    """Where `condition` does not hold, with no `not` in it; it is evaluated in the same order."""
+    """The negation of `condition` without `not`, evaluated in the same order."""
     match condition:
         case Compare(op, left, right):
             return Compare(OPPOSITE[op], left, right)
@@ -77,7 +77,7 @@ def negation(condition: Expr) -> Expr:
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr:
-    """All of the conditions, evaluated in this order; what is true falls away, one that is false is the whole."""
+    """All of the conditions, evaluated in this order; true ones are dropped, a false one is the result."""
     parts = [
         part for condition in conditions for part in (condition.parts if isinstance(condition, And) else (condition,))
     ]
@@ -103,7 +103,7 @@ def total(expr: Expr) -> bool:
 
 
 def composer(facts: "Prover") -> Composer:
-    """Writes normal forms, conditions inside of them simplified under `facts`."""
+    """Writes normal forms, with inner conditions simplified under `facts`."""
     return facts._remember("composer", lambda: Composer(facts, lambda formula: write_formula(facts, formula)))
 
 
@@ -119,7 +119,7 @@ def write_formula(facts: "Prover", formula: Formula) -> Expr:
 
 
 def cheapest(candidates: Iterable[Expr]) -> Expr:
-    """The first of the cheapest; of those that cost the same a number, else the one with the shorter text."""
+    """The first of the cheapest; on ties a number, else the one with the shorter text."""
     listed = list(candidates)
     least = min(map(cost, listed))
     return min(
@@ -131,7 +131,7 @@ def cheapest(candidates: Iterable[Expr]) -> Expr:
 
 
 def _comparison(facts: "Prover", condition: Compare, *, parts: bool = True) -> Expr:
-    """The cheapest form of one comparison; with `parts`, it may be several comparisons."""
+    """The cheapest form of one comparison; with `parts`, it may consist of several comparisons."""
     decided = _decided(facts, condition)
     if decided is not None:
         return decided
@@ -177,7 +177,7 @@ def _write_sign(facts: "Prover", sign: Sign) -> Expr:
 
 
 def _compared(relation: str, poly: Poly, show: Show) -> Expr:
-    """``poly relation 0`` with its terms on the sides where they cost least."""
+    """``poly relation 0`` with its terms distributed to the cheapest sides."""
     constant = poly.constant
     left = Poly({m: w for m, w in poly.terms.items() if m and w > 0})
     right = Poly({m: -w for m, w in poly.terms.items() if m and w < 0})
@@ -203,7 +203,7 @@ def _compared(relation: str, poly: Poly, show: Show) -> Expr:
 
 
 def _solved(facts: "Prover", sign: Sign) -> Iterator[Formula]:
-    """Formulas that hold exactly where `sign` does, without one of its factors, quotients, least values or choices."""
+    """Formulas equivalent to `sign`, without one of its factors, quotients, least values or choices."""
     if len(sign.poly.terms) <= _TERM_LIMIT:
         yield from _without_factor(facts, sign)
     for atom in sorted(sign.poly.atoms):
@@ -302,14 +302,14 @@ def _conjunction(facts: "Prover", conditions: list[Expr]) -> Expr:
     parts = _guards_first(whole.parts)
     for _ in range(3):
         before = tuple(parts)
-        # Expanding a part into several lets the others drop some of these.
+        # Expanding a part into several allows the others to drop some of these.
         parts = _guards_first(_merged(facts, _guards_first(_flat(facts.simplify(part) for part in parts))))
         index = 0
         while index < len(parts) and facts.knowledge.ledger.spend(8):
             part = parts[index]
             others = parts[:index] + [other for other in parts[index + 1 :] if total(other)]
             simpler = facts.assume(*others).simplify(part) if others else facts.simplify(part)
-            # A condition without divisions may stand before the one that made it simpler.
+            # A condition without divisions may come before the one that made it simpler.
             replacement = _flat([simpler if total(simpler) or not total(part) else part])
             parts[index : index + 1] = replacement
             index += len(replacement)
@@ -321,7 +321,7 @@ def _conjunction(facts: "Prover", conditions: list[Expr]) -> Expr:
 
 
 def _guards_first(parts: Iterable[Expr]) -> list[Expr]:
-    """The parts in an order that is defined wherever theirs is: those that may divide by zero after all others."""
+    """The parts in an order that is defined wherever the given one is: those that may divide by zero come last."""
     return sorted(parts, key=lambda part: not total(part))
 
 
@@ -345,7 +345,7 @@ def _merged(facts: "Prover", parts: list[Expr]) -> list[Expr]:
             elif first.relation == ">=" and second.relation == "!=" and second.poly in (first.poly, -first.poly):
                 joined = write_formula(facts, Sign(">=", first.poly - 1))
             if joined is None and second.relation == "==" and total(parts[j]):
-                # What an equation gives for one of its atoms goes into the other part.
+                # The value that an equation gives one of its atoms is substituted in the other part.
                 for poly in _eliminated(first.poly, second.poly):
                     shorter = write_formula(facts, Sign(first.relation, poly))
                     if cost(shorter) < cost(parts[i]):
@@ -356,14 +356,14 @@ def _merged(facts: "Prover", parts: list[Expr]) -> list[Expr]:
                 and total(parts[i])
                 and total(parts[j])
             ):
-                # Where the first of the two stood: what comes between may divide by what they exclude.
+                # At the place of the first of the two: the parts between them may divide by what they exclude.
                 low, high = sorted((i, j))
                 return _merged(facts, [*parts[:low], joined, *parts[low + 1 : high], *parts[high + 1 :]])
     return parts
 
 
 def _eliminated(poly: Poly, equation: Poly) -> Iterator[Poly]:
-    """`poly` less multiples of `equation`, each without an atom that both have."""
+    """`poly` minus multiples of `equation`, each without an atom that both have."""
     for monomial, weight in equation.terms.items():
         share = poly.terms.get(monomial, 0)
         if monomial and share and share % weight == 0:

@@ -1,4 +1,4 @@
-"""How a division is best computed where it stands, and how wide its integers must be: data only, for the lowerings."""
+"""The cheapest form of a division in its context, and the width of its integers: data for the lowerings."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -22,14 +22,14 @@ class Form(Enum):
     TRUNCATING = "truncating"
     """The division of the hardware, which rounds towards zero."""
     BIASED = "biased"
-    """That division with `Emission.bias` divisors added to the dividend, and taken off the quotient afterwards."""
+    """That division with `Emission.bias` divisors added to the dividend and subtracted from the quotient afterwards."""
     FLOOR = "floor"
-    """A division that looks at the signs."""
+    """A division that tests the signs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """The form of one division, with the bits of a shift or mask, or the divisors of a bias."""
+    """The form of a division, with the bits of a shift or mask, or the divisors of a bias."""
 
     form: Form
     shift: int = 0
@@ -37,7 +37,8 @@ class Emission:
 
 
 def emission(facts: "Prover", division: ExprLike, width: int = 32) -> Emission:
-    """The cheapest form of ``n // d``, ``n % d``, ``tdiv(n, d)`` or ``tmod(n, d)`` that is right wherever `facts` hold.
+    """The cheapest form of ``n // d``, ``n % d``, ``tdiv(n, d)`` or ``tmod(n, d)`` that is correct wherever `facts`
+    hold.
 
     A biased dividend must fit into `width` bits.
     """
@@ -66,12 +67,12 @@ def form_between(op: str, dividend: Ends, divisor: Ends, width: int = 32) -> Emi
 
 
 def index_width(facts: "Prover", expr: ExprLike) -> int | None:
-    """32 or 64: the narrowest signed integers that surely hold `expr` and its parts; None if neither does."""
+    """32 or 64: the narrowest signed integers known to hold `expr` and its parts; None if neither is."""
     return next((width for width in (32, 64) if _fits(facts, Expr.of(expr), 2 ** (width - 1))), None)
 
 
 def _signs_agree(dividend: Ends, divisor: Ends) -> bool:
-    """Whether the quotient is surely not negative, so that both roundings go the same way."""
+    """Whether the quotient is known not to be negative, so that both roundings agree."""
     if dividend[0] is not None and dividend[0] >= 0:
         return divisor[0] is not None and divisor[0] > 0
     return dividend[1] is not None and dividend[1] <= 0 and divisor[1] is not None and divisor[1] < 0
@@ -86,7 +87,7 @@ def _fits(facts: "Prover", expr: Expr, limit: int) -> bool:
         case Binary("+" | "-"):
             return _sum_fits(facts, expr, limit)
         case Select(condition, then, otherwise):
-            # What overflows in the branch that is not taken is thrown away.
+            # Overflow in the branch that is not taken is discarded.
             return (
                 _fits(facts, condition, limit)
                 and _fits(facts.assume(condition), then, limit)
@@ -99,7 +100,7 @@ def _fits(facts: "Prover", expr: Expr, limit: int) -> bool:
 
 
 def _sum_fits(facts: "Prover", expr: Expr, limit: int) -> bool:
-    """Every partial sum, from the left, and every term."""
+    """Whether every partial sum, from the left, and every term fits."""
     first, rest = spine(expr)
     if not _fits(facts, first, limit):
         return False

@@ -31,7 +31,7 @@ _MOST_ARGUMENTS = 8
 
 
 def least(known: Knowledge, args: list[Poly]) -> Poly:
-    """The least of `args`: arguments that never win are left out, what all share stands outside.
+    """The least of `args`: arguments that never win are dropped, common terms are moved outside.
 
     Two arguments always become ``b + min(a - b, 0)`` with one sign of the difference, so that ``min + max`` is the sum.
     """
@@ -80,7 +80,7 @@ def _is_turned(p: Poly) -> bool:
 
 
 def _flattened(arg: Poly) -> list[Poly]:
-    """The arguments that a least value inside of `arg` stands for."""
+    """The arguments of `arg`, with a nested least value replaced by its own."""
     for monomial, weight in arg.terms.items():
         if len(monomial) == 1 and isinstance(monomial[0], Least) and weight > 0:
             rest = Poly({m: c for m, c in arg.terms.items() if m != monomial})
@@ -91,14 +91,14 @@ def _flattened(arg: Poly) -> list[Poly]:
 
 
 def _shared(args: list[Poly]) -> Poly:
-    """The terms that all arguments have, and the constant of the first that is not constant."""
+    """The terms common to all arguments, and the constant of the first non-constant one."""
     terms = {m: c for m, c in args[0].terms.items() if m and all(arg.terms.get(m) == c for arg in args)}
     first = min((arg for arg in args if arg.value is None), key=lambda arg: (arg - arg.constant).key)
     return Poly(terms) + first.constant
 
 
 def choice(known: Knowledge, condition: Formula, then: Poly, otherwise: Poly) -> Poly:
-    """``then`` where `condition` holds, else ``otherwise``; the branches are in normal form already."""
+    """``then`` where `condition` holds, else ``otherwise``; the branches are already in normal form."""
     if condition == YES:
         return then
     if condition == NO:
@@ -153,7 +153,7 @@ def is_total(poly: Poly) -> bool:
 
 
 def tidied(known: Knowledge, poly: Poly) -> Poly:
-    """`poly` with its choices on one condition merged into one choice."""
+    """`poly` with its choices on the same condition merged into one."""
     choices: dict[str, list[tuple[Choice, int]]] = {}
     for monomial, weight in poly.terms.items():
         if len(monomial) == 1 and isinstance(monomial[0], Choice):

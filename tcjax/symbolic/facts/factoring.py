@@ -1,4 +1,4 @@
-"""The cheapest way to write a sum: which common factors to take out, in which order its terms stand."""
+"""The cheapest way to write a sum: which common factors to take out, and the order of its terms."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from .costs import cost
 from .polynomials import Atom, Monomial, Poly
 from .trees import Const, Expr, binary
 
-# Beyond this many terms a sum is written term by term: the ways to factor it grow too fast.
+# With more terms, a sum is written term by term: the number of ways to factor it grows too fast.
 TERM_LIMIT: Final = 10
 
-# So many sums are factored on the way to one.
+# The number of sums that are factored for one.
 _SUM_LIMIT: Final = 20
 
 Show = Callable[[Atom], Expr]
@@ -38,7 +38,7 @@ def _write(poly: Poly, show: Show, done: dict[Poly, Expr]) -> Expr:
 
 
 def write_terms(poly: Poly, show: Show) -> Expr:
-    """`poly` term by term: what is added before what is taken off, a constant last."""
+    """`poly` term by term: added terms before subtracted ones, a constant last."""
     terms = [(_product(monomial, show), monomial, weight) for monomial, weight in poly.terms.items()]
     terms.sort(key=lambda term: (not term[1], [atom.key for atom in term[1]]))
     start = next((n for n, term in enumerate(terms) if term[2] > 0 and term[1]), None)
@@ -105,7 +105,7 @@ def _factored(poly: Poly, factor: Monomial | int, show: Show, done: dict[Poly, E
 
 
 def _joined(product: Expr, rest: Poly, show: Show, done: dict[Poly, Expr]) -> Expr:
-    """``product + rest``; a `rest` without a positive term is taken off."""
+    """``product + rest``; a `rest` without a positive term is subtracted."""
     if all(weight < 0 for weight in rest.terms.values()):
         return binary("-", product, _write(-rest, show, done))
     return binary("+", product, _write(rest, show, done))
@@ -120,7 +120,7 @@ def without(monomial: Monomial, atom: Atom) -> Monomial:
 
 
 def divide(poly: Poly, divisor: Poly) -> Poly:
-    """A quotient by the leading term of `divisor`: exact when `divisor` divides `poly`, else whatever comes out."""
+    """The quotient by leading terms: exact if `divisor` divides `poly`, else unspecified."""
     leading = max(divisor.terms, key=lambda monomial: (len(monomial), [atom.key for atom in monomial]))
     weight = divisor.terms[leading]
     quotient: dict[Monomial, int] = {}

@@ -1,4 +1,4 @@
-"""`Prover`: what is known about names, and every question about expressions that it answers."""
+"""`Prover`: what is known about names, and every question about expressions that this can answer."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -20,7 +20,7 @@ _WHYS = ("defn", "guard", "user", "legality")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One condition that holds, and why: a definition, a guard around the place, the writer's word, or legality."""
+    """One condition that holds, and why: a definition, a guard around the place, the user's word, or legality."""
 
     condition: Expr
     why: Why
@@ -50,7 +50,7 @@ class Prover:
         """
         variable = Expr.of(name) if isinstance(name, str) else name
         if not isinstance(variable, Var):
-            raise CompileError(Code.UNEXPECTED_TOKEN, f"`{name}` is no name", help="define one name, as in `n`")
+            raise CompileError(Code.UNEXPECTED_TOKEN, f"`{name}` is not a name", help="define one name, as in `n`")
         ends = [(op, _number(end)) for op, end in ((">=", lo), ("<=", hi), ("==", equals)) if end is not None]
         facts = self._with([Compare(op, variable, end) for op, end in ends], "defn")
         return facts._checked() if all(isinstance(end, Const) for _, end in ends) else facts
@@ -58,7 +58,7 @@ class Prover:
     def assume(self, *conditions: ExprLike, why: Why = "guard") -> "Prover":
         """Adds `conditions`; a definition or an assumption that contradicts the facts raises `CompileError`."""
         if why not in _WHYS:
-            raise CompileError(Code.BAD_OPTION, f"`{why}` is no reason", help=f"write one of {', '.join(_WHYS)}")
+            raise CompileError(Code.BAD_OPTION, f"`{why}` is not a reason", help=f"write one of {', '.join(_WHYS)}")
         facts = self._with([_condition(condition) for condition in conditions], why)
         return facts._checked() if why in ("defn", "user") else facts
 
@@ -66,13 +66,13 @@ class Prover:
         return Prover((*self.facts, *(Fact(condition, why) for condition in conditions)), self) if conditions else self
 
     def _checked(self) -> "Prover":
-        """These facts; raises when they contradict one another and those that they were added to did not."""
+        """Returns itself; raises if the facts contradict one another and those they were added to did not."""
         if self.contradiction is not None and (self._parent is None or self._parent.contradiction is None):
             raise CompileError(Code.NEGATIVE_EXTENT, self.contradiction, help="drop or correct one of the two")
         return self
 
     def without(self, dropped: Collection[str] | Callable[[Fact], bool]) -> "Prover":
-        """The facts less those of these reasons, or those for which the function is true."""
+        """The facts without those of these reasons, or those for which the function is true."""
         if callable(dropped):
             return Prover(fact for fact in self.facts if not dropped(fact))
         reasons = frozenset(listed(dropped))
@@ -83,7 +83,7 @@ class Prover:
         facts = Prover()
         for new, ends in definitions.items():
             if not isinstance(ends, tuple) or len(ends) != 2:
-                raise CompileError(Code.WRONG_TYPE, f"`{ends}` is no range of `{new}`", help="write `(lo, hi)`")
+                raise CompileError(Code.WRONG_TYPE, f"`{ends}` is not a range of `{new}`", help="write `(lo, hi)`")
             facts = facts.define(new, *ends)
         old, value = _name(name), _number(expr)
         moved = [Fact(fact.condition.substitute({old: value}), fact.why) for fact in self.facts]
@@ -158,9 +158,9 @@ class Prover:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What the facts come to in normal form: for the rooms of this package."""
+        """The facts in normal form, for the modules of this package."""
         if self._knowledge is None:
-            # Parents first, in a loop: facts may have been assumed one by one a thousand times.
+            # Parents first, in a loop: facts may have been added one by one a thousand times.
             chain: list[Prover] = []
             facts: Prover | None = self
             while facts is not None and facts._knowledge is None:
@@ -197,7 +197,7 @@ class Prover:
             return self._parent.contradiction
         if not proving.impossible(self.knowledge):
             return None
-        # The first fact that the ones before exclude, then the one of them that is enough.
+        # The first fact that the earlier ones exclude, then the single one that is enough for that.
         first = 0 if self._parent is None else len(self._parent.facts)
         end = bisect_left(
             range(len(self.facts)), True, first, len(self.facts) - 1, key=lambda at: _excluded(self.facts[: at + 1])
@@ -212,7 +212,7 @@ class Prover:
         return f"`{last.condition}` contradicts what is known: {others}"
 
     def _remember(self, key: object, compute: Callable[[], T], otherwise: T = _NO_ANSWER) -> T:
-        """The answer to a question; `otherwise` is the answer of those who know nothing, for one beyond the stack."""
+        """The answer to a question; if it overflows the stack, `otherwise`, the answer without any facts."""
         try:
             return self._memo[key]  # type: ignore[return-value]
         except KeyError:
@@ -229,8 +229,8 @@ class Prover:
             if otherwise is _NO_ANSWER:
                 raise
             return otherwise
-        # With all steps spent the answer is short. Another question, on whose behalf it is asked, may have had fewer
-        # steps left, or may have more: it neither leaves such an answer nor takes one.
+        # An answer found with all steps spent is incomplete. An enclosing question may have had more or fewer steps
+        # left, so such an answer is neither stored nor reused.
         if not is_short:
             self._memo[key] = result
         elif not is_shared:
@@ -247,24 +247,24 @@ class Prover:
         return hash(self.facts)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What was learned and remembered is found again.
+        # Cached knowledge is found again.
         return Prover, (self.facts,)
 
 
 def too_deep() -> CompileError:
-    """What a question says that runs out of the interpreter's stack."""
+    """The error of a question that exceeds the interpreter's stack."""
     return CompileError(
         Code.TOO_DEEP, "this expression nests too deeply", help="give a part of it a name with `define`"
     )
 
 
 def listed(values: Any) -> list[Any]:
-    """Several names or expressions as a list; one alone is a list of one."""
+    """Several names or expressions as a list; a single one becomes a list of one."""
     if isinstance(values, str | Expr):
         return [values]
     if not isinstance(values, Iterable):
         raise CompileError(
-            Code.WRONG_TYPE, f"a {type(values).__name__} is no list", help="write a list, as in `['i', 'j']`"
+            Code.WRONG_TYPE, f"a {type(values).__name__} is not a list", help="write a list, as in `['i', 'j']`"
         )
     return list(values)
 
@@ -287,7 +287,7 @@ def _condition(value: ExprLike) -> Expr:
 
 def _name(value: "str | Var") -> str:
     if not isinstance(value, str | Var):
-        raise CompileError(Code.WRONG_TYPE, f"a {type(value).__name__} is no name", help="write one, as in `n`")
+        raise CompileError(Code.WRONG_TYPE, f"a {type(value).__name__} is not a name", help="write one, as in `n`")
     return value if isinstance(value, str) else value.name
 
 

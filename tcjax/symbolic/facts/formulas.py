@@ -1,4 +1,4 @@
-"""Builds conditions in normal form: a sign is decided where facts decide it, and solved for a quotient or the like."""
+"""Builds conditions in normal form: a sign is decided if facts decide it, and solved for a quotient or the like."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _names_value(rest: Poly, atom: Floor) -> bool:
 
 
 def _few(p: Poly) -> bool:
-    """Whether `p` holds few least values: each that is solved for doubles the condition."""
+    """Whether `p` contains few least values: solving for each doubles the condition."""
     return p.weight <= LARGEST and sum(isinstance(atom, Least) for atom in p.deep_atoms()) <= _MOST_LEAST
 
 
@@ -114,7 +114,7 @@ def is_zero(known: Knowledge, p: Poly) -> Formula:
 
 
 def _is_no_square(p: Poly) -> bool:
-    """Whether ``p == 0`` says that a square is a number that is none."""
+    """Whether ``p == 0`` says that a square equals a number that is not a square."""
     squares = [m for m in p.terms if m]
     if len(squares) != 1 or len(squares[0]) != 2 or squares[0][0] != squares[0][1]:
         return False
@@ -123,7 +123,7 @@ def _is_no_square(p: Poly) -> bool:
 
 
 def both(parts: list[Formula]) -> Formula:
-    """All of `parts`, flat and each once."""
+    """All of `parts`, flat and without duplicates."""
     flat: dict[Formula, None] = {}
     for part in parts:
         for one in part.parts if isinstance(part, All) else (part,):
@@ -139,7 +139,7 @@ def both(parts: list[Formula]) -> Formula:
 
 
 def either(parts: list[Formula]) -> Formula:
-    """Some of `parts`, flat and each once."""
+    """Some of `parts`, flat and without duplicates."""
     flat: dict[Formula, None] = {}
     for part in parts:
         for one in part.parts if isinstance(part, Any) else (part,):

@@ -1,4 +1,4 @@
-"""The points of small finite domains, one column for each name, and what expressions are at all of them."""
+"""The points of small finite domains, one column for each name, and the values of expressions at all of them."""
 
 import operator
 import sys
@@ -12,7 +12,7 @@ from .trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spin
 if TYPE_CHECKING:
     from .facts import Prover
 
-# The value at each point; None where something divides by zero.
+# The value at each point; None if something divides by zero.
 Column = list[int | None]
 
 _FUNCTIONS: Final[dict[str, Callable[[int, int], int]]] = {
@@ -35,7 +35,7 @@ _FUNCTIONS: Final[dict[str, Callable[[int, int], int]]] = {
 
 
 def ranges(facts: "Prover", names: Iterable[str]) -> dict[str, range] | None:
-    """The range of each name, or None when one has no end, or more values than a list could hold."""
+    """The range of each name, or None if one is unbounded or too long for a list."""
     found: dict[str, range] = {}
     for name in names:
         low, high = facts.bounds(Var(name))
@@ -46,7 +46,7 @@ def ranges(facts: "Prover", names: Iterable[str]) -> dict[str, range] | None:
 
 
 def related(facts: "Prover", names: Iterable[str]) -> frozenset[str]:
-    """`names` and those that facts tie to them, directly or not."""
+    """`names` and those that facts relate to them, directly or indirectly."""
     found = frozenset(names)
     while True:
         more = found.union(*(f.condition.variables for f in facts.facts if not found.isdisjoint(f.condition.variables)))
@@ -61,9 +61,9 @@ def size(box: Mapping[str, range]) -> int:
 
 
 def points(box: Mapping[str, range], conditions: Iterable[Expr], limit: int) -> dict[str, list[int]] | None:
-    """The points of `box` at which the conditions hold, as a column for each name; None when more than `limit` come up.
+    """The points of `box` where the conditions hold, as a column for each name; None if there are more than `limit`.
 
-    Name by name, those of short conditions first: a condition takes points away as soon as it can.
+    Name by name, starting with those of short conditions: each condition filters points as early as possible.
     """
     left = sorted(conditions, key=lambda condition: len(condition.variables))
     related = [name for condition in left if len(condition.variables) > 1 for name in sorted(condition.variables)]
@@ -133,7 +133,7 @@ def _combined(op: str, left: Column, right: Column) -> Column:
 
 
 def _joined(parts: list[Column], count: int, *, stops: bool) -> Column:
-    """``and`` (`stops` False) or ``or`` from the left: what follows the first part equal to `stops` does not matter."""
+    """``and`` (`stops` False) or ``or`` from the left: parts after the first one equal to `stops` do not matter."""
     result: Column = [not stops] * count
     for part in parts:
         result = [now if now is None or now == stops else value for now, value in zip(result, part, strict=True)]

@@ -1,4 +1,4 @@
-"""Symbolic ends of an expression while some of its names run: expressions over the other names."""
+"""Symbolic ends of an expression while some of its names vary: expressions over the other names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Hull = tuple[Expr, Expr]
 
 
 def hull(facts: Prover, expr: Expr, names: frozenset[str]) -> Hull | None:
-    """``(lo, hi)`` with ``lo <= expr <= hi`` while `names` run over what the facts allow, or None."""
+    """``(lo, hi)`` with ``lo <= expr <= hi`` while `names` take all values that the facts allow, or None."""
     found = _Eliminator(facts, names).hull(facts.simplify(expr))
     return None if found is None else (facts.simplify(found[0]), facts.simplify(found[1]))
 
@@ -64,7 +64,7 @@ class _Eliminator:
         return None if lo is None or hi is None else (Const(lo), Const(hi))
 
     def _of_sum(self, p: Poly) -> Hull | None:
-        """Terms that share no name add their ends; one that meets another would count it twice."""
+        """Terms without common names add their ends; a common name would be counted twice."""
         lo: Expr = Const(0)
         hi: Expr = Const(0)
         seen: set[str] = set()
@@ -85,7 +85,7 @@ class _Eliminator:
         return lo + base, hi + base
 
     def _of_product(self, monomial: tuple) -> Hull | None:
-        """One moving factor times factors whose sign is known."""
+        """One varying factor times factors with known signs."""
         moving = [atom for atom in monomial if not Poly.atom(atom).names.isdisjoint(self.names)]
         factor = Poly({tuple(atom for atom in monomial if atom not in moving): 1})
         if len(moving) != 1:
@@ -101,7 +101,7 @@ class _Eliminator:
         return (ends[0] * scale, ends[1] * scale) if lo is not None and lo >= 0 else None
 
     def _of_name(self, name: str) -> Hull | None:
-        """Ends of one name: its numbers, and every fact that bounds it through others."""
+        """Ends of one name: its numeric ends, and every fact that bounds it by others."""
         if name not in self.names:
             return Var(name), Var(name)
         if name in self.open:

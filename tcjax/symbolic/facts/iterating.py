@@ -31,7 +31,7 @@ class Term:
 
 
 def tiles(facts: "Prover", exprs: Sequence[Expr], indices: Sequence[str], sizes: frozenset[str]) -> bool:
-    """Whether `exprs` are surely digits that hold every index exactly once, each expression counting by one."""
+    """Whether `exprs` are known to be digits that cover every index exactly once, each expression with unit stride."""
     box = _box(facts, indices, sizes)
     if box is None:
         return False
@@ -73,7 +73,7 @@ def _signs(formula: Formula) -> Iterator[Poly]:
 
 
 def _box(facts: "Prover", indices: Sequence[str], sizes: frozenset[str]) -> dict[str, tuple[Poly, Poly]] | None:
-    """The first value and the extent of each index, or None when the indices do not run over a box."""
+    """The first value and the extent of each index, or None if the indices do not run over a box."""
     kept = _plain(facts)
     uppers: dict[str, list[Poly]] = {name: [] for name in indices}
     lowers: dict[str, list[Poly]] = {name: [] for name in indices}
@@ -110,7 +110,7 @@ def _box(facts: "Prover", indices: Sequence[str], sizes: frozenset[str]) -> dict
 
 
 def _strongest(facts: "Prover", ends: list[Poly], sign: int) -> Poly | None:
-    """The greatest (`sign` 1) or least of `ends`, if one surely is."""
+    """The greatest (`sign` 1) or least of `ends`, if one is known to be."""
     for end in ends:
         if all(_holds(facts, (end - other) * sign) for other in ends):
             return end
@@ -118,7 +118,7 @@ def _strongest(facts: "Prover", ends: list[Poly], sign: int) -> Poly | None:
 
 
 def _holds(facts: "Prover", poly: Poly) -> bool:
-    """Whether `poly` is surely not negative."""
+    """Whether `poly` is known not to be negative."""
     value = poly.value
     return value >= 0 if value is not None else facts.prove(Compare(">=", express(poly), Const(0)))
 
@@ -199,13 +199,13 @@ class _Reader:
         return [Term(Digit(digit.source, digit.lower * step, left), ONE)], rest
 
     def _permutes(self, digit: Digit, scale: Poly, divisor: Poly) -> bool:
-        """Whether ``(scale*digit + base) % divisor`` is every residue once, whatever the base: a digit of its own."""
+        """Whether ``(scale*digit + base) % divisor`` takes every residue once, for any base: a digit of its own."""
         step, whole = scale.value, divisor.value
         coprime = scale in (ONE, -ONE) or (step is not None and whole is not None and gcd(step, whole) == 1)
         return coprime and self.same(digit.extent, divisor)
 
     def fuse(self, terms: list[Term], *, signs: bool = False) -> Term | None:
-        """The terms as one digit, each counting on where the one before ends; with `signs`, also backwards."""
+        """The terms as one digit, each continuing where the one before ends; with `signs`, also backwards."""
         if signs:
             terms = [Term(t.digit, -t.scale if all(w < 0 for w in t.scale.terms.values()) else t.scale) for t in terms]
         terms = [term for term in terms if term.digit.extent != ONE]
@@ -225,7 +225,7 @@ class _Reader:
         return None
 
     def _merged(self, chain: list[Term]) -> Term:
-        """The chain as one term, pieces of one index that follow each other joined."""
+        """The chain as one term, with consecutive pieces of one index joined."""
         scale = chain[0].scale
         joined = [chain[0]]
         for term in chain[1:]:
@@ -246,7 +246,7 @@ class _Reader:
         return Term(Digit(tuple(source), ONE, extent), scale)
 
     def cover(self, digits: list[Digit]) -> bool:
-        """Whether `digits` hold every index exactly once."""
+        """Whether `digits` cover every index exactly once."""
         while True:
             sources: dict[str | tuple[Term, ...], list[Digit]] = {}
             for digit in digits:
@@ -275,7 +275,7 @@ class _Reader:
         return self.same(lower, extent)
 
     def quotient(self, poly: Poly, divisor: Poly) -> Poly | None:
-        """``poly / divisor`` where that leaves no remainder, else None."""
+        """``poly / divisor`` if there is no remainder, else None."""
         if not poly:
             return ZERO
         value = divisor.value
@@ -290,12 +290,12 @@ class _Reader:
         return exact if exact and self.same(exact * divisor, poly) else None
 
     def same(self, a: Poly, b: Poly) -> bool:
-        """Whether the two are surely equal."""
+        """Whether the two are known to be equal."""
         difference = a - b
         return not difference or (
             difference.value is None and self.facts.prove(Compare("==", express(difference), Const(0)))
         )
 
     def clean(self, poly: Poly) -> Poly:
-        """`poly` under the facts."""
+        """`poly` simplified under the facts."""
         return poly if poly.value is not None else self.facts.normal(express(poly))

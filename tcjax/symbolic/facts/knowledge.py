@@ -1,4 +1,4 @@
-"""What a list of facts comes to: intervals and values of names, signs, clauses; and the quick questions."""
+"""The consequences of a list of facts: intervals and values of names, signs, clauses; and the quick questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _DEEPEST = 6
 
 
 class Knowledge:
-    """Facts in normal form. Immutable once built; answers are remembered here, so that memory never outlives a fact.
+    """Facts in normal form. Immutable once built; answers are cached here, so that the cache lives as long as the
+    facts.
 
     A name that is known to be ``r`` modulo ``m`` is replaced by ``m*q + r`` with a new symbol q (named ``x//m``), so
     that every rule sees the congruence; `shown` turns q back.
@@ -38,7 +39,7 @@ class Knowledge:
         self.forget()
 
     def forget(self) -> None:
-        """Drops what was remembered: for `learning`, while facts still come in."""
+        """Clears the cache: for `learning`, while facts are still being added."""
         self._normal: dict[Expr, Poly] = {}
         self._formula: dict[Expr, Formula] = {}
         self._again: dict[Poly, Poly] = {}
@@ -50,7 +51,7 @@ class Knowledge:
         self._excluded: dict[Formula, Knowledge] = {}
         self._proving = 0
         self.memo: dict[object, object] = {}
-        # Found by a question that had no steps left: see `keep`.
+        # Found by a question without steps left: see `keep`.
         self._late: dict[tuple[int, object], object] = {}
         self._late_for = 0
 
@@ -70,7 +71,7 @@ class Knowledge:
         return new
 
     def assuming(self, conditions: Iterable[Expr]) -> Knowledge:
-        """This and further conditions, which have a value: no divisor that they evaluate is zero."""
+        """These facts and further conditions, which are defined: no divisor that they evaluate is zero."""
         new = self.copy()
         new.ledger = Ledger()
         new.building = True
@@ -85,7 +86,7 @@ class Knowledge:
         return new
 
     def given(self, formula: Formula) -> Knowledge:
-        """This and one further formula."""
+        """These facts and one further formula."""
         found = self.recalled(self._given, formula)
         if found is None:
             found = self.copy()
@@ -99,7 +100,7 @@ class Knowledge:
         return found
 
     def defined(self, expr: Expr) -> Knowledge:
-        """This, and that no divisor is zero that `expr` evaluates at every point."""
+        """These facts, and that no divisor evaluated by `expr` at every point is zero."""
         found = self.recalled(self._defined, expr)
         if found is None:
             found = self
@@ -124,16 +125,16 @@ class Knowledge:
         return found
 
     def recalled(self, table: dict[K, V], key: K) -> V | None:
-        """What `keep` put under `key`."""
+        """The value that `keep` stored under `key`."""
         found = table.get(key)
         if found is None and self.ledger.is_spent and self._late_for == self.ledger.number:
             return self._late.get((id(table), key))  # type: ignore[return-value]
         return found
 
     def keep(self, table: dict[K, V], key: K, found: V) -> None:
-        """Puts `found` into a table of this object; when the question's steps are spent, only until it ends.
+        """Stores `found` in a table of this object; if the question's steps are spent, only until it ends.
 
-        A later question has more steps and may find more: what it finds must not depend on those before.
+        A later question has more steps and may find more: its result must not depend on earlier ones.
         """
         if not self.ledger.is_spent:
             table[key] = found
@@ -159,7 +160,7 @@ class Knowledge:
         return found
 
     def again(self, poly: Poly) -> Poly:
-        """The normal form of a polynomial that was built under fewer facts."""
+        """The normal form of a polynomial built under fewer facts."""
         found = self.recalled(self._again, poly)
         if found is None:
             self.ledger.spend(poly.weight // 32)
@@ -168,7 +169,7 @@ class Knowledge:
         return found
 
     def atom(self, atom: Atom) -> Poly:
-        """The normal form of an atom that was built under fewer facts."""
+        """The normal form of an atom built under fewer facts."""
         found = self.recalled(self._atoms, atom)
         if found is None:
             found = normalizing.rebuilt_atom(self, atom)
@@ -176,7 +177,7 @@ class Knowledge:
         return found
 
     def symbol(self, name: str) -> Poly:
-        """What the name stands for: itself, or what an equation or a congruence makes of it."""
+        """The value of a name: itself, or what an equation or a congruence replaces it with."""
         found = self.solved.get(name)
         return found if found is not None else Poly.atom(Symbol(name))
 
@@ -189,7 +190,7 @@ class Knowledge:
         return restoring.restored_formula(self, formula)
 
     def interval(self, poly: Poly) -> Span:
-        """Sound ends of `poly`, found quickly."""
+        """Sound ends of `poly`, computed quickly."""
         found = self.recalled(self._intervals, poly)
         if found is None:
             found = spanning.interval(self, poly)
@@ -201,7 +202,7 @@ class Knowledge:
         return self.intervals.get(name, ALL)
 
     def nonneg(self, poly: Poly) -> bool:
-        """Whether ``poly >= 0`` is found quickly: by intervals, else by one linear combination of facts."""
+        """Whether ``poly >= 0`` is proved quickly: by intervals, else by one linear combination of facts."""
         lo, hi = self.interval(poly)
         if lo is not None and lo >= 0:
             return True
@@ -230,11 +231,11 @@ class Knowledge:
         return found
 
     def refutes(self, poly: Poly) -> bool:
-        """Whether ``poly < 0`` at a sampled point of the domain; cases of it are not sampled."""
+        """Whether ``poly < 0`` at a sampled point of the domain; its cases are not sampled."""
         return not self.depth and not self.building and min(points.sampled(self, poly), default=0) < 0
 
     def decide(self, poly: Poly) -> bool | None:
-        """Whether ``poly >= 0`` holds everywhere or nowhere as facts about several names say, or None."""
+        """Whether ``poly >= 0`` holds everywhere or nowhere, from facts about several names, or None."""
         if not (self.positive or self.zero):
             return None
         if poly in self.positive:

@@ -1,4 +1,4 @@
-"""Adds facts to a `Knowledge` that is being built: ends of names, equations solved, congruences, other signs."""
+"""Adds facts to a `Knowledge` under construction: ends of names, solved equations, congruences, other signs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NESTED = 5
 
 
 def learn(known: Knowledge, formula: Formula, source: Expr | None = None) -> None:
-    """Adds `formula`, whose normal form was built under `known`, and draws the quick conclusions."""
+    """Adds `formula`, whose normal form was built under `known`, and draws quick conclusions."""
     if known.impossible:
         return
     preferred = None
@@ -37,14 +37,14 @@ def learn(known: Knowledge, formula: Formula, source: Expr | None = None) -> Non
 
 
 def _revise(known: Knowledge) -> bool:
-    """Builds every sign and clause anew under what is known by now; whether something changed."""
+    """Rebuilds every sign and clause under the current knowledge; whether something changed."""
     changed = False
     for store, relation in ((known.positive, ">="), (known.zero, "=="), (known.nonzero, "!=")):
         for poly in list(store):
             if known.impossible:
                 return False
             if poly not in store:
-                # It and its negative, found a moment ago, are an equation by now.
+                # It and its negation, just found, have become an equation.
                 continue
             known.forget()
             del store[poly]
@@ -79,7 +79,7 @@ def _add(known: Knowledge, formula: Formula, preferred: str | None) -> bool:
         case All(parts):
             changed = False
             for part in parts:
-                # The parts before may have given a name its value.
+                # The earlier parts may have given a name its value.
                 fresh = normalizing.rebuilt_formula(known, part) if changed else part
                 changed = _add(known, fresh, preferred) or changed
             return changed
@@ -117,7 +117,7 @@ def _single_name(poly: Poly) -> str | None:
 
 
 def narrow(known: Knowledge, name: str, span: Span) -> bool:
-    """Puts `span` on a symbol; whether that was news."""
+    """Narrows a symbol to `span`; whether that changed anything."""
     if name in known.solved:
         return False
     old = known.intervals.get(name, ALL)
@@ -146,7 +146,7 @@ def _narrow(known: Knowledge, poly: Poly) -> bool:
             continue
         span = (-(rest // weight), None) if weight > 0 else (None, rest // -weight)
         old = known.span_of(monomial[0].name)
-        # Ends that creep towards each other in small steps would never finish: only finite rounds are made.
+        # Ends that approach each other in small steps would take forever: the number of rounds is limited.
         if meet(old, span) != old:
             changed = narrow(known, monomial[0].name, span) or changed
             known.forget()
@@ -199,7 +199,7 @@ def _add_zero(known: Knowledge, poly: Poly, preferred: str | None) -> bool:
 
 
 def _solvable(poly: Poly, preferred: str | None) -> str | None:
-    """A name that stands once, with weight 1 or -1, and nowhere else."""
+    """A name that occurs once, with weight 1 or -1, and nowhere else."""
     found = []
     for monomial, weight in poly.terms.items():
         if len(monomial) == 1 and isinstance(monomial[0], Symbol) and weight in (1, -1):
@@ -224,7 +224,7 @@ def _congruence(poly: Poly) -> tuple[str, int, int | None] | None:
         found = _single(Poly({m: c for m, c in poly.terms.items() if m != (atom,)}), abs(weight))
         if found is not None:
             return found
-    # Of a power every residue leads to the next, finer one, without end.
+    # For powers every residue leads to a finer one, without end.
     symbols = [m for m in poly.terms if m] if poly.degree <= 1 else []
     for monomial in symbols:
         if len(monomial) == 1 and isinstance(monomial[0], Symbol):
@@ -239,7 +239,7 @@ def _congruence(poly: Poly) -> tuple[str, int, int | None] | None:
 
 
 def _single(poly: Poly, modulus: int) -> tuple[str, int, int | None] | None:
-    """``c*x + b = 0 (mod modulus)`` solved for x, when nothing else is in `poly`."""
+    """``c*x + b = 0 (mod modulus)`` solved for x, if `poly` contains nothing else."""
     if modulus < 2:
         return None
     name = _single_name(Poly({m: c for m, c in poly.terms.items() if not m or c % modulus}))
@@ -254,7 +254,7 @@ def _single(poly: Poly, modulus: int) -> tuple[str, int, int | None] | None:
 
 
 def _part(known: Knowledge, name: str, modulus: int, base: int) -> None:
-    """Writes the symbol as ``modulus * q + base``."""
+    """Replaces the symbol by ``modulus * q + base``."""
     q = f"{name}//{modulus}"
     lo, hi = known.span_of(name)
     known.parts[q] = (name, modulus, base)
@@ -265,7 +265,7 @@ def _part(known: Knowledge, name: str, modulus: int, base: int) -> None:
 
 
 def _solve(known: Knowledge, name: str, value: Poly) -> None:
-    """Replaces a symbol by `value` for good; its ends become a fact about `value`."""
+    """Replaces a symbol by `value` everywhere; its ends become a fact about `value`."""
     lo, hi = known.intervals.pop(name, ALL)
     known.solved[name] = value
     known.forget()
@@ -305,7 +305,7 @@ def _add_nonzero(known: Knowledge, poly: Poly) -> bool:
 
 
 def _add_clause(known: Knowledge, clause: Any) -> bool:
-    """Keeps a disjunction, without the parts that cannot be, and takes what all parts agree on."""
+    """Stores a disjunction without its impossible parts, and learns what all parts have in common."""
     if len(clause.parts) > _MOST_PARTS or known.depth > 3 or len(known.clauses) >= _MOST_CLAUSES:
         known.clauses[clause] = None
         return False

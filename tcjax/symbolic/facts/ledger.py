@@ -1,4 +1,4 @@
-"""The budget of one question: steps of work, not time, so that every run stops at the same place."""
+"""The budget of one question, in steps of work rather than time, so that every run stops at the same place."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ LEARNING = 150
 
 
 class Ledger:
-    """Counts the steps that the question asked at the moment may still take; between questions nothing is counted."""
+    """Counts the remaining steps of the current question; between questions nothing is counted."""
 
     __slots__ = ("is_open", "is_shared", "left", "number")
 
@@ -21,7 +21,7 @@ class Ledger:
 
     @contextmanager
     def question(self, steps: int) -> Iterator[None]:
-        """Gives a question `steps`; one that is asked on behalf of another shares the steps of that one."""
+        """Gives a question `steps`; a nested question shares the steps of the outer one."""
         outer = self.is_shared
         if self.is_open:
             self.is_shared = True
@@ -39,7 +39,7 @@ class Ledger:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the question should come to an end with what it has."""
+        """Whether the question should end with what it has found."""
         return self.is_open and self.left <= 0
 
     def spend(self, steps: int) -> bool:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def linear(facts: "Prover", expr: Expr, names: Sequence[str]) -> "tuple[End, ...] | None":
-    """The weight of each of `names` in `expr`, then what is left when they are zero; None when that is not all.
+    """The weight of each of `names` in `expr`, then the rest when they are zero; None if it is not linear.
 
-    Weights and rest are free of `names`, and integers when they are constant.
+    Weights and rest do not contain `names`, and are integers if they are constant.
     """
     parts = weights(facts.normal(expr), names)
     if parts is None and _may_cancel(facts.normal(expr), names):
@@ -23,7 +23,9 @@ def linear(facts: "Prover", expr: Expr, names: Sequence[str]) -> "tuple[End, ...
 
 
 def weights(poly: Poly, names: Sequence[str]) -> list[Poly] | None:
-    """The weight of each of `names` in `poly`, then the rest; None when one stands in an atom or next to another."""
+    """The weight of each of `names` in `poly`, then the rest; None if one occurs in an atom or in a product with
+    another.
+    """
     wanted = frozenset(names)
     parts: dict[str, dict[Monomial, int]] = {name: {} for name in names}
     rest: dict[Monomial, int] = {}
@@ -36,12 +38,12 @@ def weights(poly: Poly, names: Sequence[str]) -> list[Poly] | None:
             parts[found[0].name][monomial[:index] + monomial[index + 1 :]] = weight
         else:
             return None
-    # A name that is asked for twice counts once.
+    # A name that is given twice counts once.
     return [Poly(parts.pop(name, {})) for name in names] + [Poly(rest)]
 
 
 def _may_cancel(poly: Poly, names: Sequence[str]) -> bool:
-    """Whether `names` stand in two quotients of `poly` and nowhere else inside of atoms."""
+    """Whether `names` occur in two quotients of `poly` and otherwise not inside atoms."""
     inside = [
         atom for atom in poly.atoms if not isinstance(atom, Symbol) and not Poly.atom(atom).names.isdisjoint(names)
     ]

@@ -88,7 +88,8 @@ def _select(known: Knowledge, condition: Formula, then: Expr, otherwise: Expr) -
         return known.again(inside.shown(inside.normal(then)))
     if inside.impossible:
         return known.again(outside.shown(outside.normal(otherwise)))
-    # What a branch learned (an equality, say) may have renamed things: back to names, then to the outer normal form.
+    # A fact learned in a branch (an equality, say) may have renamed symbols: go back to names, then to the outer normal
+    # form.
     a = known.again(inside.shown(inside.normal(then)))
     b = known.again(outside.shown(outside.normal(otherwise)))
     if (
@@ -146,7 +147,7 @@ def divisors(expr: Expr) -> list[Expr]:
 
 
 def rebuilt(known: Knowledge, poly: Poly) -> Poly:
-    """`poly` built anew under the facts of `known`."""
+    """`poly` rebuilt under the facts of `known`."""
     fresh: dict[Atom, Poly] = {}
     changed = False
     for atom in poly.atoms:
@@ -164,7 +165,7 @@ def rebuilt(known: Knowledge, poly: Poly) -> Poly:
 
 
 def rebuilt_atom(known: Knowledge, atom: Atom) -> Poly:
-    """`atom` built anew under the facts of `known`."""
+    """`atom` rebuilt under the facts of `known`."""
     match atom:
         case Symbol():
             return known.symbol(atom.name)
@@ -189,7 +190,7 @@ def rebuilt_atom(known: Knowledge, atom: Atom) -> Poly:
 
 
 def rebuilt_formula(known: Knowledge, condition: Formula) -> Formula:
-    """`condition` built anew under the facts of `known`."""
+    """`condition` rebuilt under the facts of `known`."""
     match condition:
         case Sign(">=", poly):
             return formulas.at_least_zero(known, known.again(poly))

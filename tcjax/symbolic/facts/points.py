@@ -1,4 +1,4 @@
-"""Points of a domain: all of a small one, a few of a large one, computed by code made from the normal form."""
+"""Points of a domain: all points of a small one, some of a large one, computed by generated code."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _DEEPEST = 25
 
 
 class Values(NamedTuple):
-    """What a polynomial takes on over every point of a domain; `total` is 0 where there is none.
+    """The values of a polynomial over all points of a domain; `total` is 0 if there are none.
 
-    Without `exact` some points outside of the domain were counted too.
+    Without `exact`, some points outside the domain were included.
     """
 
     least: int
@@ -51,7 +51,7 @@ class Values(NamedTuple):
 
 
 class _Loops(NamedTuple):
-    """The ranges to go through, the facts to filter by, and whether these are all facts."""
+    """The ranges to enumerate, the facts to filter by, and whether these are all facts."""
 
     ranges: list[tuple[str, Span]]
     filters: list[Formula]
@@ -59,7 +59,7 @@ class _Loops(NamedTuple):
 
 
 def every_value(known: Knowledge, p: Poly) -> Values | None:
-    """The values of `p` over the whole domain, or None when that is too large."""
+    """The values of `p` over the whole domain, or None if that is too large."""
     key = ("values", p)
     if key not in known.memo:
         known.memo[key] = _every_value(known, p)
@@ -77,7 +77,7 @@ def _every_value(known: Knowledge, p: Poly) -> Values | None:
 
 
 def holds_everywhere(known: Knowledge, formula: Formula) -> bool | None:
-    """Whether `formula` holds on the whole domain, or None when that is too large."""
+    """Whether `formula` holds on the whole domain, or None if that is too large."""
     polys = polynomials(formula)
     if not all(map(_is_shallow, polys)):
         return None
@@ -92,7 +92,7 @@ def holds_everywhere(known: Knowledge, formula: Formula) -> bool | None:
 
 
 def _connected(known: Knowledge, names: frozenset[str]) -> tuple[frozenset[str], list[Formula]]:
-    """`names` and all that facts tie to them, with these facts."""
+    """`names` and all names that facts relate to them, with these facts."""
     pool: list[tuple[frozenset[str], Formula]] = _filters(known)
     chosen: list[Formula] = []
     grown = True
@@ -120,7 +120,7 @@ def _filters(known: Knowledge) -> list[tuple[frozenset[str], Formula]]:
 
 
 def _loops(known: Knowledge, names: frozenset[str]) -> _Loops | None:
-    """The ranges to go through and the facts to filter by; None where there are too many points."""
+    """The ranges to enumerate and the facts to filter by; None if there are too many points."""
     count = 1
     for name in names:
         lo, hi = known.span_of(name)
@@ -134,7 +134,7 @@ def _loops(known: Knowledge, names: frozenset[str]) -> _Loops | None:
     for name in sorted(closure - names):
         lo, hi = known.span_of(name)
         if lo is None or hi is None or count * (hi - lo + 1) > MOST_POINTS:
-            # A larger domain is sound: facts about names that cannot be gone through are left out.
+            # A larger domain is sound: facts about names that cannot be enumerated are ignored.
             exact = False
             filters = [f for f in filters if all(name not in poly.names for poly in polynomials(f))]
         else:
@@ -144,7 +144,7 @@ def _loops(known: Knowledge, names: frozenset[str]) -> _Loops | None:
 
 
 def few_values(known: Knowledge, expr: Expr) -> list[int] | None:
-    """Every value of `expr` where the domain has few points: found without a normal form. None where it has many."""
+    """Every value of `expr` if the domain has few points, computed without a normal form; None otherwise."""
     names = sorted(expr.variables)
     if known.impossible or len(names) > 4:
         return None
@@ -232,7 +232,7 @@ def _is_shallow(poly: Poly) -> bool:
 
 
 def samples(known: Knowledge, names: frozenset[str]) -> list[dict[str, int]]:
-    """A few points of the domain, for the symbols `names` and those tied to them."""
+    """A few points of the domain, for the symbols `names` and those related to them."""
     if len(names) > _MOST_NAMES:
         return []
     closure, filters = _connected(known, names)
@@ -291,7 +291,7 @@ def _candidates(span: Span, many: bool) -> list[int]:
 
 
 def sampled(known: Knowledge, p: Poly) -> list[int]:
-    """Values that `p` takes on at some points of the domain."""
+    """Values that `p` takes at some points of the domain."""
     key = ("sampled", p)
     if key in known.memo:
         return known.memo[key]  # type: ignore[return-value]

@@ -17,15 +17,15 @@ from .trees import FALSE, MIRRORED, TRUE, And, Binary, Compare, Const, Expr, Or,
 Monomial = tuple["Atom", ...]
 
 
-# Where polynomials of this weight meet, they stay apart (`Sealed`): a remainder or a least value names its operand
-# twice, and nested ones would double at every level.
+# Polynomials of this weight are not expanded but kept as `Sealed`: a remainder or a least value uses its operand twice,
+# so nested ones would double at every level.
 LARGEST = 160
 
 
 class Poly:
     """A sum of integer multiples of monomials.
 
-    `terms` maps a monomial, a sorted tuple of atoms, to its weight, which is not zero.
+    `terms` maps a monomial, a sorted tuple of atoms, to its nonzero weight.
     """
 
     __slots__ = ("_hash", "_height", "_key", "_names", "_weight", "terms")
@@ -49,7 +49,7 @@ class Poly:
 
     @property
     def key(self) -> str:
-        """A text that only equal polynomials share."""
+        """A text that is the same exactly for equal polynomials."""
         if self._key is None:
             texts = sorted(("*".join(a.key for a in monomial), weight) for monomial, weight in self.terms.items())
             self._key = "+".join(f"{digits(weight)}*{text}" if text else digits(weight) for text, weight in texts)
@@ -74,7 +74,7 @@ class Poly:
 
     @property
     def value(self) -> int | None:
-        """The integer that this is, or None."""
+        """The integer that this equals, or None."""
         terms = self.terms
         if not terms:
             return 0
@@ -82,7 +82,7 @@ class Poly:
 
     @property
     def as_atom(self) -> Atom | None:
-        """The atom that this is, or None."""
+        """The atom that this equals, or None."""
         if len(self.terms) == 1:
             ((monomial, weight),) = self.terms.items()
             if weight == 1 and len(monomial) == 1:
@@ -130,21 +130,21 @@ class Poly:
 
     @property
     def slope(self) -> int:
-        """The greatest common divisor of the weights that are not constant."""
+        """The greatest common divisor of the weights of non-constant terms."""
         return reduce(gcd, (c for m, c in self.terms.items() if m), 0)
 
     @property
     def degree(self) -> int:
-        """The most atoms in a monomial."""
+        """The largest number of atoms in a monomial."""
         return max(map(len, self.terms), default=0)
 
     @property
     def atoms(self) -> set[Atom]:
-        """The atoms of the monomials; those inside quotients and the like are not looked for."""
+        """The atoms of the monomials, without those inside quotients and the like."""
         return {atom for monomial in self.terms for atom in monomial}
 
     def deep_atoms(self, *, choices: bool = False) -> Iterator[Atom]:
-        """Every atom that is evaluated wherever this is, each once; with `choices` also those inside of choices."""
+        """Every atom evaluated wherever this is, without duplicates; with `choices` also those inside choices."""
         seen: set[Atom] = set()
         stack: list[Poly] = [self]
         while stack:
@@ -157,14 +157,14 @@ class Poly:
 
     @property
     def height(self) -> int:
-        """How many levels of atoms nest."""
+        """The depth of nested atoms."""
         if self._height is None:
             self._height = 1 + max((p.height for atom in self.atoms for p in inside(atom, choices=True)), default=0)
         return self._height
 
     @property
     def weight(self) -> int:
-        """How many atoms stand in it, inner ones included: what its text costs."""
+        """The number of atoms, including inner ones: the length of its text."""
         if self._weight is None:
             inner = [p.weight for m in self.terms for atom in m for p in inside(atom, choices=True)]
             self._weight = sum(1 + len(m) for m in self.terms) + sum(inner)
@@ -172,7 +172,7 @@ class Poly:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names inside, at any depth."""
+        """The names in it, at any depth."""
         if self._names is None:
             self._names = frozenset(a.name for a in self.deep_atoms(choices=True) if isinstance(a, Symbol))
         return self._names

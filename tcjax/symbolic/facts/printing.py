@@ -2,7 +2,7 @@
 
 from .trees import FALSE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, digits, spine
 
-# How tightly a form binds; an operand that binds less tightly than its place asks for is put in parentheses.
+# The precedence of a form; an operand that binds less tightly than its place requires gets parentheses.
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
 
 

@@ -1,4 +1,4 @@
-"""Proofs: a condition holds everywhere, or there is no point at all."""
+"""Proofs that a condition holds everywhere, or that there is no point at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_CASES = 40
 
 
 def prove(known: Knowledge, condition: Expr) -> bool:
-    """Whether `condition` is found to hold at every point."""
+    """Whether `condition` is proved to hold at every point."""
     values = points.few_values(known, condition)
     if values is not None:
         return all(values)
@@ -28,12 +28,12 @@ def prove(known: Knowledge, condition: Expr) -> bool:
 
 
 def holds(known: Knowledge, formula: Formula) -> bool:
-    """Whether `formula` (in normal form) is found to hold at every point."""
+    """Whether `formula` (in normal form) is proved to hold at every point."""
     return _Proof().holds(known, formula, 0)
 
 
 def impossible(known: Knowledge) -> bool:
-    """Whether the facts are found to exclude one another."""
+    """Whether the facts are proved to exclude one another."""
     if known.impossible:
         return True
     found = known.recalled(known.memo, "impossible")
@@ -55,7 +55,7 @@ def _is_impossible(known: Knowledge) -> bool:
 
 
 class _Proof:
-    """One proof, with the number of cases it may still look at."""
+    """One proof, with the number of cases it may still examine."""
 
     def __init__(self) -> None:
         self.left = _MOST_CASES
@@ -121,7 +121,7 @@ class _Proof:
         )
 
     def _some(self, known: Knowledge, parts: tuple[Formula, ...], depth: int) -> bool:
-        """Proves one part where all others fail."""
+        """Proves one part under the assumption that all others fail."""
         for i in range(len(parts) - 1, -1, -1):
             others = both([negated(part) for j, part in enumerate(parts) if j != i])
             case = known if others == YES else known.given(others)

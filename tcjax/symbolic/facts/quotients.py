@@ -1,4 +1,4 @@
-"""Builds quotients in normal form: what can leave the quotient under the known facts leaves it."""
+"""Builds quotients in normal form: everything that can be moved out of the quotient under the known facts is."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _text(monomial: Monomial) -> str:
 
 
 def _pushed(n: Poly, divide: Callable[[Poly], Poly], known: Knowledge) -> Poly | None:
-    """A division moved into a least value or a choice, where that frees a branch from the division."""
+    """A division moved into a least value or a choice, if that frees a branch from the division."""
     if n.weight > LARGEST // 4:
         return None
     for monomial in sorted(n.terms, key=_text):
@@ -98,7 +98,7 @@ def _pushed(n: Poly, divide: Callable[[Poly], Poly], known: Knowledge) -> Poly |
 
 
 def _is_free(part: Poly, whole: Poly) -> bool:
-    """Whether dividing left no quotient that was not there before."""
+    """Whether dividing created no new quotient."""
     return all(atom in whole.atoms for atom in part.atoms if isinstance(atom, Floor | Trunc))
 
 
@@ -184,7 +184,7 @@ def _leading(p: Poly) -> Monomial:
 
 
 def _divided(n: Poly, d: Poly) -> tuple[Poly, Poly]:
-    """``(q, r)`` with ``n = q*d + r``: polynomial division as long as it makes r shorter."""
+    """``(q, r)`` with ``n = q*d + r``: polynomial division while it makes r shorter."""
     lead = _leading(d)
     weight = d.terms[lead]
     out = ZERO
@@ -213,7 +213,7 @@ def _size(p: Poly) -> tuple[int, int, int]:
 
 
 def _cell(known: Knowledge, n: Poly, d: Poly) -> Poly | None:
-    """The quotient where a proof says between which multiples of `d` the numerator stays."""
+    """The quotient, if it is proved between which multiples of `d` the numerator lies."""
     lo, hi = known.interval(d)
     if (lo is not None and lo >= 0) or (known.nonneg(d)):
         pass  # zero is outside the domain
@@ -229,7 +229,7 @@ def _cell(known: Knowledge, n: Poly, d: Poly) -> Poly | None:
 
 
 def _likely(known: Knowledge, n: Poly, d: Poly) -> list[int]:
-    """The quotient that all sampled points share; without points, the two next to zero."""
+    """The quotient common to all sampled points; without points, the two values next to zero."""
     seen = set() if known.depth or known.building else set(points.sampled(known, Poly.atom(Floor(n, d))))
     return [0, -1] if not seen else list(seen) if len(seen) == 1 else []
 
@@ -292,7 +292,7 @@ def trunc(known: Knowledge, n: Poly, d: Poly) -> Poly:
 
 
 def _sign(known: Knowledge, p: Poly) -> int:
-    """1 where p >= 0 is known, -1 where p <= 0 is known, else 0."""
+    """1 if p >= 0 is known, -1 if p <= 0 is known, else 0."""
     if known.nonneg(p):
         return 1
     return -1 if known.nonneg(-p) else 0

@@ -14,7 +14,7 @@ _WORDS = {"and", "or", "not", "true", "false", "True", "False", *_FUNCTIONS}
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _MAX_DIGITS = 1000
 _MAX_NESTING = 60
-# Equalities of conditions inside of each other: each level doubles what it holds.
+# Equalities of conditions inside each other: each level doubles its contents.
 _MAX_COMPARISONS = 256
 
 
@@ -30,8 +30,8 @@ def read_expression(text: str, name: str = "<expression>") -> Expr:
     """The expression or condition that `text` stands for.
 
     Integers, names (``n``, ``A.0``, ``i'``), ``+ - * // %``, ``tdiv tmod min max select(c, a, b)``, comparisons and
-    their chains, ``and or not``, ``true false``. Of conditions, ``==`` says that both hold or neither, ``!=`` that one
-    does.
+    their chains, ``and or not``, ``true false``. Between conditions, ``==`` means that both or neither hold, ``!=``
+    that exactly one does.
     """
     reader = _Reader(text, name)
     expr = reader.disjunction(0)
@@ -43,7 +43,7 @@ def read_expression(text: str, name: str = "<expression>") -> Expr:
 
 
 class _Reader:
-    """The tokens of one text and the next of them; a method for each level of the notation."""
+    """The tokens of one text and the position in them; a method for each level of the grammar."""
 
     def __init__(self, text: str, name: str) -> None:
         self.source = Source(text, name)
@@ -191,7 +191,7 @@ class _Reader:
         return result
 
     def _chosen(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-        """One of two conditions; both sides of it have `condition`, so that what nests in it doubles."""
+        """A choice between two conditions; `condition` occurs on both sides, so nested choices double."""
         chosen = Or((And((condition, then)), And((Not(condition), otherwise))))
         self.written[chosen] = sum(map(self._comparisons, chosen.parts))
         if self.written[chosen] > _MAX_COMPARISONS:
@@ -199,7 +199,7 @@ class _Reader:
         return chosen
 
     def _comparisons(self, condition: Expr) -> int:
-        """How many comparisons a condition is when it is written out."""
+        """The number of comparisons in a condition once it is written out."""
         match condition:
             case And(parts) | Or(parts):
                 return self.written.get(condition) or sum(map(self._comparisons, parts))

@@ -12,11 +12,11 @@ from .trees import And, Binary, Compare, Const, Expr, Not, Select, binary, is_co
 if TYPE_CHECKING:
     from .facts import Prover
 
-# Deeper or longer expressions come back as they are: the searches below go down level by level.
+# Deeper or longer expressions are returned unchanged: the searches below recurse level by level.
 _DEPTH_LIMIT: Final = 40
 _SUM_LIMIT: Final = 200
 
-# Whether an expression is constant is asked of the bounds when the interval is no wider than this.
+# The bounds are asked whether an expression is constant only if the interval is no wider than this.
 _NARROW: Final = 16
 
 
@@ -63,7 +63,7 @@ def _candidates(facts: "Prover", expr: Expr) -> Iterator[Expr]:
 
 
 def _constant(facts: "Prover", expr: Expr) -> int | None:
-    """The only value of `expr`, when a first look says that there are few."""
+    """The only value of `expr`, if a first look says that there are few."""
     internal = facts.knowledge.normal(expr)
     if internal.value is not None:
         return internal.value
@@ -75,7 +75,7 @@ def _constant(facts: "Prover", expr: Expr) -> int | None:
 
 
 def _inside(facts: "Prover", expr: Expr) -> Expr:
-    """`expr` with its parts simplified, each for itself."""
+    """`expr` with each of its parts simplified separately."""
     match expr:
         case Binary("+" | "-"):
             first, rest = spine(expr)
@@ -91,7 +91,7 @@ def _inside(facts: "Prover", expr: Expr) -> Expr:
 
 
 def _small_quotient(facts: "Prover", expr: Binary) -> Iterator[Expr]:
-    """A quotient or remainder of something that is surely below the divisor, or below twice the divisor."""
+    """A quotient or remainder of an operand known to be below the divisor, or below twice the divisor."""
     left, right = expr.left, expr.right
     for quotient in (0, 1):
         rest = left if quotient == 0 else left - right
@@ -120,7 +120,7 @@ def _branches(facts: "Prover", condition: Expr, then: Expr, otherwise: Expr) -> 
 
 
 def _choices(facts: "Prover", expr: Select) -> Iterator[Expr]:
-    """``select(c, a, b)`` when `c` is known, when one branch is right on both sides, and as a ``min`` or ``max``."""
+    """``select(c, a, b)`` if `c` is known, if one branch is correct on both sides, and as a ``min`` or ``max``."""
     condition, then, otherwise = expr.condition, expr.then, expr.otherwise
     if facts.prove(condition):
         yield then

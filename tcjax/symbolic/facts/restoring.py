@@ -41,7 +41,7 @@ def restored_formula(known: Knowledge, formula: Formula) -> Formula:
         return formula
     match formula:
         case Sign(relation, poly):
-            # A multiple of the condition may do without a division.
+            # A multiple of the condition may need no division.
             scale = 1
             for name in sorted(poly.names):
                 scale *= known.parts[name][1] if name in known.parts else 1
@@ -53,7 +53,7 @@ def restored_formula(known: Knowledge, formula: Formula) -> Formula:
 
 
 def _term(known: Knowledge, monomial: Monomial, weight: int) -> Poly:
-    """``weight * monomial``: ``m*q`` is ``x - r``, and what does not divide stays a quotient of x."""
+    """``weight * monomial``: ``m*q`` is ``x - r``, and the part that does not divide stays a quotient of x."""
     product = Poly.of(1)
     for atom in monomial:
         part = known.parts.get(atom.name) if isinstance(atom, Symbol) else None

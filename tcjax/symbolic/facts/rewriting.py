@@ -12,7 +12,7 @@ from .trees import Binary, Compare, Const, Expr, Select
 if TYPE_CHECKING:
     from .composing import Composer
 
-# Of more atoms than this only the first are rewritten.
+# If there are more atoms, only the first are rewritten.
 _ATOM_LIMIT: Final = 8
 
 
@@ -39,7 +39,7 @@ def steps(composer: "Composer", poly: Poly) -> Iterator[Poly]:
 
 
 def split(poly: Poly, atom: Atom) -> tuple[Poly | None, Poly]:
-    """``poly = factor * atom + rest``; no factor when `atom` stands to a higher power."""
+    """``poly = factor * atom + rest``; no factor if `atom` occurs to a higher power."""
     factor: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for monomial, weight in poly.terms.items():
@@ -107,7 +107,7 @@ def _trunc_of_remainder(composer: "Composer", atom: Quotient, factor: Poly, rest
 
 
 def _residue(composer: "Composer", poly: Poly, step: int) -> int | None:
-    """``poly % step`` where every value has the same."""
+    """``poly % step`` if it is the same for all values."""
     if not _native(poly):
         return None
     coefficient, base = composer.facts.modulus(express(poly))
@@ -166,7 +166,7 @@ def _positive(composer: "Composer", poly: Poly) -> bool:
 
 
 def _multiples(factor: Poly, divisor: Poly) -> list[Poly]:
-    """Polynomials k for which adding ``k*divisor`` to `factor` may leave less."""
+    """Polynomials k such that adding ``k*divisor`` to `factor` may simplify it."""
     value = divisor.value
     if value is not None:
         exact = {m: -(w // value) for m, w in factor.terms.items() if w % value == 0}
@@ -297,10 +297,10 @@ def _without_square(poly: Poly, atom: Least) -> Poly:
 
 
 def _moves(args: list[Poly], rest: Poly) -> list[Poly]:
-    """What of `rest` may stand in the arguments, and what of the arguments outside."""
+    """The terms of `rest` that may move into the arguments, and those of the arguments that may move out."""
     moves = [rest, Poly({m: w for m, w in rest.terms.items() if m}), Poly.of(rest.constant)]
     for arg in args:
-        # What cancels in one argument.
+        # Terms that cancel in one argument.
         moves.append(Poly({m: w for m, w in rest.terms.items() if m in arg.terms and (arg.terms[m] < 0) != (w < 0)}))
     for shared in sorted({m for arg in args for m in arg.terms}):
         weights = [arg.terms.get(shared, 0) for arg in args]
@@ -323,7 +323,7 @@ def _extreme(composer: "Composer", op: str, args: list[Poly]) -> Poly:
 
 
 def _choices(composer: "Composer", atom: Choice, factor: Poly, rest: Poly) -> Iterator[Poly]:
-    """``f*select(c, a, b) + r = select(c, f*a + r, f*b + r)``; every choice of the same condition goes along."""
+    """``f*select(c, a, b) + r = select(c, f*a + r, f*b + r)``, for all choices on the same condition at once."""
     shared = Poly({m: w for m, w in atom.then.terms.items() if atom.otherwise.terms.get(m) == w})
     if shared:
         smaller = Choice(atom.condition, atom.then - shared, atom.otherwise - shared)

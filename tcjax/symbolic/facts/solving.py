@@ -1,7 +1,7 @@
-"""`solve`: the values of one name for which a condition holds, whatever the other names are.
+"""`solve`: the values of one name for which a condition holds for all values of the other names.
 
-Other names between two ends are taken at their worst. Names without ends stay: the ends of the answer are expressions
-in them. The range of the name itself is left out of the answer, which may reach beyond it.
+Other names with two finite ends are taken at their worst. Names without finite ends stay: the ends of the answer are
+expressions in them. The range of the name itself is ignored, so the answer may exceed it.
 """
 
 from itertools import groupby
@@ -16,14 +16,14 @@ from .trees import Compare, Const, Expr, Var, walk
 if TYPE_CHECKING:
     from .facts import End, Prover
 
-# An interval of polynomials, ends included; None is no end.
+# An interval of polynomials, ends included; None is unbounded.
 _Span = tuple[Poly | None, Poly | None]
 
-# When no rule applies, so many points are looked at, and so many values of the name.
+# If no rule applies, this many points are examined, and this many values of the name.
 _POINT_LIMIT: Final = 40_000
 _WINDOW: Final = 2_000
 
-# In a longer sum no name is taken at its worst; more intervals are not joined.
+# In longer sums, names are not taken at their worst; more intervals are not joined.
 _NAME_LIMIT: Final = 24
 _SPAN_LIMIT: Final = 16
 
@@ -36,7 +36,7 @@ def solve(facts: "Prover", condition: Expr, name: str) -> "tuple[End | None, End
         return "empty"
     solver = _Solver(facts, name)
     spans = solver.spans(facts.formula(condition))
-    # Where a part of the condition has no value, its normal form says too much.
+    # Where a part of the condition is undefined, its normal form would claim too much.
     if spans is None or not solver.exact or not total(condition):
         visited = _visited(facts, condition, name)
         if visited is not None:
@@ -46,7 +46,7 @@ def solve(facts: "Prover", condition: Expr, name: str) -> "tuple[End | None, End
 
 
 class _Solver:
-    """Intervals of `name` for formulas. `exact` becomes False when they may be too small."""
+    """Intervals of `name` for formulas. `exact` becomes False if they may be too small."""
 
     def __init__(self, facts: "Prover", name: str) -> None:
         self.facts = facts
@@ -56,7 +56,7 @@ class _Solver:
         self._tied = grids.related(facts, [name])
 
     def spans(self, formula: Formula) -> list[_Span] | None:
-        """Intervals on which `formula` holds, or None when no rule applies."""
+        """Intervals on which `formula` holds, or None if no rule applies."""
         match formula:
             case Sign(">=", poly):
                 return self._nonnegative(poly)
@@ -82,13 +82,13 @@ class _Solver:
                     if found is None:
                         return None
                     united += found
-                # For all others one of the parts may hold, though none of them does for all others.
+                # Each value of the others may satisfy a different part, even if no single part holds for all.
                 self.exact = self.exact and not (self.relaxed and len(parts) > 1)
                 self.relaxed = self.relaxed or before
                 return self._merged(united)
 
     def largest(self, spans: list[_Span]) -> _Span | None:
-        """The span with the most values of the name; the lower one of two."""
+        """The span with the most values of the name; the lower one on ties."""
         low, high = self.facts.bounds(Var(self.name))
 
         def length(span: _Span) -> tuple[int, int]:
@@ -157,7 +157,7 @@ class _Solver:
             return self._nonnegative(found)
         if end.value is None or step.value is None:
             return None
-        # Towards zero, a quotient of 0 takes its values from both sides.
+        # Rounded towards zero, a quotient of 0 covers values from both sides.
         beyond = step - 1 if end.value >= 0 else Poly({})
         sign = 1 if weight > 0 else -1
         return self._nonnegative(atom.numerator * sign + end * step + beyond)
@@ -178,14 +178,14 @@ class _Solver:
         return [name for name in names if None not in self.facts.bounds(Var(name))]
 
     def _least(self, poly: Poly, done: frozenset[str] = frozenset()) -> Poly | None:
-        """The least value of `poly` over the names between two ends, as a polynomial in the others; None if not known.
+        """The least value of `poly` over the names with two ends, as a polynomial in the others; None if unknown.
 
-        Names in `done` have been replaced by others before.
+        Names in `done` have already been replaced by others.
         """
         bounded = frozenset(self._bounded(poly))
         if bounded:
             self.relaxed = True
-            # What another name may be depends on the value that is asked for.
+            # The range of the other name depends on the one being solved for.
             self.exact = self.exact and self._tied.isdisjoint(bounded)
             low = Poly({m: w for m, w in poly.terms.items() if not bounded.isdisjoint(Poly({m: w}).names)})
             if low.names <= bounded:
@@ -210,7 +210,7 @@ class _Solver:
         return poly
 
     def _at_its_end(self, poly: Poly, name: str) -> Poly | None:
-        """The least value of `poly` over `name` alone, when facts put that between ends that other names give."""
+        """The least value of `poly` over `name` alone, if facts bound it by other names."""
         parts = weights(poly, [name])
         if parts is None or parts[0].value is None or not self._between(name):
             return None
@@ -231,7 +231,7 @@ class _Solver:
     # ------------------------------------------------------------ intervals
 
     def _holds(self, poly: Poly) -> bool:
-        """Whether `poly` is surely not negative."""
+        """Whether `poly` is known not to be negative."""
         value = poly.value
         return value >= 0 if value is not None else self.facts.prove(Compare(">=", express(poly), Const(0)))
 
@@ -255,7 +255,7 @@ class _Solver:
         return Poly.atom(Least([a * -sign, b * -sign]), -sign)
 
     def _merged(self, spans: list[_Span]) -> list[_Span]:
-        """The spans with those joined that touch."""
+        """The spans, with adjacent ones joined."""
         for i, (low, high) in enumerate(spans):
             for j, (start, end) in enumerate(spans):
                 if i == j:
@@ -276,7 +276,7 @@ class _Solver:
 
 
 def _visited(facts: "Prover", condition: Expr, name: str) -> "tuple[End | None, End | None] | Literal['empty'] | None":
-    """The answer for finitely many points, with what is proved beyond them; None when there are too many."""
+    """The answer by enumeration, with what is proved beyond the points; None if there are too many."""
     others = sorted((condition.variables | grids.related(facts, condition.variables | {name})) - {name})
     box = grids.ranges(facts, others)
     if box is None:

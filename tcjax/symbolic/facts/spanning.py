@@ -1,4 +1,4 @@
-"""Quick intervals: by terms, and by writing what a quotient leaves as a remainder."""
+"""Quick intervals: term by term, and with quotients rewritten as remainders."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _alternatives(known: Knowledge, poly: Poly, depth: int) -> Iterator[Span]:
 
 
 def _by_squares(known: Knowledge, poly: Poly) -> Span:
-    """Ends of the sum with each ``a*x*x + b*x`` taken together, where x stands in no other term."""
+    """Ends of the sum with each ``a*x*x + b*x`` taken together, if x occurs in no other term."""
     terms = dict(poly.terms)
     span = at(0)
     for monomial in list(terms):
@@ -149,7 +149,7 @@ def _by_squares(known: Knowledge, poly: Poly) -> Span:
 
 
 def _steps(poly: Poly, atom: Quotient) -> Iterator[Poly]:
-    """The multiples of ``denominator * atom`` worth taking out of `poly`."""
+    """The multiples of ``denominator * atom`` that are worth separating from `poly`."""
     d = atom.denominator
     value = d.value
     if value is not None:

@@ -1,4 +1,4 @@
-"""Integer intervals with inclusive ends, None for no end, and their arithmetic."""
+"""Integer intervals with inclusive ends (None: unbounded), and their arithmetic."""
 
 from collections.abc import Iterable
 
@@ -39,28 +39,28 @@ def scaled(span: Span, weight: int) -> Span:
 
 
 def meet(a: Span, b: Span) -> Span:
-    """What both contain."""
+    """The intersection."""
     lo = b[0] if a[0] is None else a[0] if b[0] is None else max(a[0], b[0])
     hi = b[1] if a[1] is None else a[1] if b[1] is None else min(a[1], b[1])
     return (lo, hi)
 
 
 def join(spans: Iterable[Span]) -> Span:
-    """The least interval around all of them; there must be one."""
+    """The smallest interval that contains all of them; there must be one."""
     spans = list(spans)
     lows, highs = [lo for lo, _ in spans if lo is not None], [hi for _, hi in spans if hi is not None]
     return (min(lows) if len(lows) == len(spans) else None, max(highs) if len(highs) == len(spans) else None)
 
 
 def least(spans: Iterable[Span]) -> Span:
-    """The least of one value out of each."""
+    """The minimum of one value from each."""
     spans = list(spans)
     lows, highs = [lo for lo, _ in spans if lo is not None], [hi for _, hi in spans if hi is not None]
     return (min(lows) if len(lows) == len(spans) else None, min(highs, default=None))
 
 
 def _corner(a: End, a_sign: int, b: End, b_sign: int) -> tuple[End, int]:
-    """The product of two ends, and the sign of its infinity where it is None."""
+    """The product of two ends, and the sign of its infinity if it is None."""
     if a == 0 or b == 0:
         return 0, 0
     if a is not None and b is not None:
@@ -110,7 +110,7 @@ def parabola(a: int, b: int, span: Span) -> Span:
 
 
 def pieces(denominator: Span) -> tuple[Span | None, Span | None]:
-    """The positive part of a denominator, and the negated negative part: zero divides nothing."""
+    """The positive part of a denominator, and the negated negative part, without zero."""
     lo, hi = denominator
     positive = meet(denominator, (1, None))
     negative = meet((None if hi is None else -hi, None if lo is None else -lo), (1, None))
@@ -194,7 +194,7 @@ def _remainders_above(numerator: Span, den: Span) -> Span:
     if lo is not None and lo >= 0:
         smallest = den[0]
         assert smallest is not None
-        # Below the divisor nothing is taken away.
+        # Below the divisor nothing is subtracted.
         if hi is not None and hi < smallest:
             return numerator
         return (0, hi if highest is None else highest if hi is None else min(hi, highest))

@@ -1,4 +1,4 @@
-"""Splits a domain into cases that are easier: by a choice, a least value, a sign, a clause, a value or a residue."""
+"""Splits a domain into easier cases: by a choice, a least value, a sign, a clause, a value or a residue."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def part_names(formula: Formula) -> frozenset[str]:
 
 
 def _winners(atom: Least) -> list[Formula]:
-    """Each argument in turn is the least."""
+    """The cases that each argument in turn is the least."""
     found: list[Formula] = []
     for i, arg in enumerate(atom.args):
         found.append(All(tuple(Sign(">=", other - arg - (j < i)) for j, other in enumerate(atom.args) if j != i)))
@@ -69,7 +69,7 @@ def _winners(atom: Least) -> list[Formula]:
 
 
 def _values(known: Knowledge, poly: Poly, atoms: list[Atom]) -> Iterator[list[Formula]]:
-    """The values of a name with a short range: of denominators first, then of names in quotients and products."""
+    """The values of a name with a short range: first of denominators, then of names in quotients and products."""
     wanted: dict[str, None] = {}
     for atom in atoms:
         if isinstance(atom, Quotient) and atom.denominator.value is None:
@@ -88,7 +88,7 @@ def _values(known: Knowledge, poly: Poly, atoms: list[Atom]) -> Iterator[list[Fo
 
 
 def _residues(known: Knowledge, poly: Poly, atoms: list[Atom]) -> Iterator[list[Formula]]:
-    """The residues of a name that a quotient by a number looks at."""
+    """The residues of a name in a quotient by a number."""
     periods: dict[str, int] = {}
     for atom in atoms:
         if not isinstance(atom, Floor) or atom.denominator.value is None:

@@ -1,6 +1,6 @@
-"""A condition that one name decides, whatever it looks like: `x < tdiv(x, 4)` is `x < 0`, and `2*j*n > j` is `j > 0`.
+"""A condition on one name that is equivalent to a threshold: `x < tdiv(x, 4)` is `x < 0`, and `2*j*n > j` is `j > 0`.
 
-A few points say where the threshold may be, two proofs say that it is there.
+A few points suggest the threshold, two proofs confirm it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from .trees import OPPOSITE, Compare, Const, Var
 if TYPE_CHECKING:
     from .facts import Prover
 
-# So many values of each name are looked at, by how many names there are: more names are not looked at.
+# The number of values examined per name, by the number of names: with more names, none are.
 _WIDTHS: Final = {1: 25, 2: 9, 3: 5}
 
 
@@ -37,7 +37,7 @@ def threshold(facts: "Prover", condition: Compare) -> Compare | None:
 
 
 def _near(ends: tuple[int | None, int | None], width: int) -> range:
-    """The values next to an end or to zero."""
+    """The values near the ends and near zero."""
     low, high = ends
     if low is not None:
         return range(low, low + width if high is None else min(high + 1, low + width))

@@ -32,7 +32,7 @@ def tdiv(a: int, b: int) -> int:
 
 
 def tmod(a: int, b: int) -> int:
-    """What `tdiv` leaves: it has the sign of `a`."""
+    """The remainder of `tdiv`: it has the sign of `a`."""
     return a - b * tdiv(a, b)
 
 
@@ -79,7 +79,7 @@ class Expr(metaclass=_Interned):
 
     @staticmethod
     def of(value: "ExprLike") -> "Expr":
-        """The expression of a text, an integer, a truth value or an expression; `CompileError` for anything else."""
+        """The expression of a text, an integer, a bool or an expression; `CompileError` for anything else."""
         if isinstance(value, Expr):
             if value.depth > MAX_DEPTH:
                 raise CompileError(
@@ -98,12 +98,14 @@ class Expr(metaclass=_Interned):
         if index is not None:
             return Const(index(value))
         raise CompileError(
-            Code.WRONG_TYPE, f"a {type(value).__name__} is no expression", help="write a text, an integer or an Expr"
+            Code.WRONG_TYPE,
+            f"a {type(value).__name__} is not an expression",
+            help="write a text, an integer or an Expr",
         )
 
     @property
     def depth(self) -> int:
-        """How many levels nest; the left operands of a sum are on one level."""
+        """The nesting depth; the left operands of a sum are on one level."""
         return self._levels  # type: ignore[attr-defined]
 
     @property
@@ -126,7 +128,7 @@ class Expr(metaclass=_Interned):
         return self._variables
 
     def evaluate(self, point: Mapping[str, int]) -> int:
-        """The value where the names are as in `point`; `ZeroDivisionError` where an evaluated part divides by zero."""
+        """The value at `point`; `ZeroDivisionError` if an evaluated part divides by zero."""
         raise NotImplementedError
 
     def substitute(self, values: "Mapping[str, ExprLike]") -> "Expr":
@@ -203,7 +205,7 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Var(Expr):
-    """A name; what is known about it stands in facts, never here."""
+    """A name; what is known about it is in the facts, never here."""
 
     name: str
 
@@ -233,7 +235,7 @@ class Binary(Expr):
         return _ARITHMETIC[self.op](self.left.evaluate(point), self.right.evaluate(point))
 
     def _depth(self) -> int:
-        # The left operands of a sum are gone through in a loop, so they cost no depth.
+        # The left operands of a sum are visited in a loop, so they add no depth.
         free = self.op in ("+", "-") and isinstance(self.left, Binary) and self.left.op in ("+", "-")
         return max(self.left.depth + (not free), self.right.depth + 1)
 
@@ -318,7 +320,7 @@ Condition = Compare | And | Or | Not
 
 
 def is_condition(expr: Expr) -> bool:
-    """Whether `expr` is true or false rather than a number."""
+    """Whether `expr` is a condition rather than a number."""
     return isinstance(expr, Compare | And | Or | Not)
 
 
@@ -335,7 +337,7 @@ _LONG = 10**_AT_ONCE
 
 
 def binary(op: str, left: Expr, right: Expr) -> Expr:
-    """``left op right``; two constants are computed, unless that divides by zero."""
+    """``left op right``; two constants are folded, unless that divides by zero."""
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(_ARITHMETIC[op](left.value, right.value))
@@ -350,7 +352,7 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def spine(expr: Expr) -> tuple[Expr, list[tuple[str, Expr]]]:
-    """A sum as its first term and the ``(op, term)`` that follow; an expression that is no sum has none."""
+    """A sum as its first term and the ``(op, term)`` pairs that follow; any other expression has no pairs."""
     rest: list[tuple[str, Expr]] = []
     while isinstance(expr, Binary) and expr.op in ("+", "-"):
         rest.append((expr.op, expr.right))

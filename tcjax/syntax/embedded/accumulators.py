@@ -1,4 +1,4 @@
-"""Parameters that a body accumulates into: arrays are values, so the body writes to a copy."""
+"""Parameters that a body accumulates into: arrays are immutable, so the body writes to a copy."""
 
 import ast as python
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ def accumulators(body: Sequence[python.stmt], parameters: Sequence[ast.Parameter
 
 
 def renamed(copies: Mapping[str, ast.Assign]) -> dict[str, str]:
-    """What the body's names for those parameters mean: their copies."""
+    """The names of those parameters in the body, mapped to their copies."""
     return {name: copy.target for name, copy in copies.items()}
 
 

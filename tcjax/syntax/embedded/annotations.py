@@ -9,7 +9,7 @@ from .refusals import not_in_notation
 from .script import Script
 from .types import JAXTYPING, SCALARS, parse_type, tensor_type
 
-# Annotations that say "an array" and no more.
+# Annotations that mean "an array" and nothing else.
 _ARRAYS = frozenset({"Array", "ArrayLike", "ndarray"})
 
 

@@ -1,11 +1,11 @@
-"""Whether TC's ``/`` divides or floors, where the types that a definition declares tell."""
+"""Whether TC's ``/`` divides or floors, where the declared types determine it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, assert_never
 
 from .. import ast
 
-# What a value is known to be: True for float or complex, False for integer or bool, None when only a call tells.
+# What is known about a value: True for float or complex, False for integer or bool, None if only a call determines it.
 Floating = bool | None
 
 _FLOATS: Final = frozenset(
@@ -21,7 +21,7 @@ _LIKE_THEIR_ARGUMENTS: Final = frozenset({"min", "max", "abs", "sign", "relu", "
 
 
 def kinds(definition: ast.Definition) -> dict[str, Floating]:
-    """What every tensor of `definition` is: as declared, else what all the values that it is given join to."""
+    """For every tensor of `definition`: its declared kind, else the joined kind of all its values."""
     known: dict[str, Floating] = {}
     values: dict[str, list[ast.Assign]] = {}
     for statement in definition.leaves:
@@ -48,7 +48,7 @@ def kinds(definition: ast.Definition) -> dict[str, Floating]:
 
 
 def with_lets(clauses: Iterable[ast.Clause], known: Mapping[str, Floating]) -> dict[str, Floating]:
-    """`known`, and what the lets of a statement are."""
+    """`known`, extended by the lets of a statement."""
     inside = dict(known)
     for clause in clauses:
         if isinstance(clause, ast.LetClause):
@@ -67,7 +67,7 @@ def _floating_scalar(scalar: str) -> bool:
 
 
 def is_floating(expr: ast.Expr, known: Mapping[str, Floating]) -> Floating:
-    """Whether `expr` is a float, given what the tensors and lets in `known` are; other bare names are integers."""
+    """Whether `expr` is a float, given the kinds of tensors and lets in `known`; other bare names are integers."""
     match expr:
         case ast.Number(value):
             return isinstance(value, float | complex)

@@ -1,10 +1,10 @@
-"""What the functions and types of NumPy, JAX and `math` are called here, where the name is another."""
+"""Functions and types of NumPy, JAX and `math` that have another name here."""
 
 from typing import Final
 
 from .types import CANONICAL
 
-# The libraries' names for what TC calls otherwise.
+# The libraries' names for functions that TC names differently.
 NAMES: Final = {
     "maximum": "max",
     "minimum": "min",
@@ -37,12 +37,12 @@ OPERATORS: Final = {
     "logical_or": "||",
 }
 
-# What makes an array to be filled.
+# Functions that allocate an array to be filled.
 ALLOCATING: Final = frozenset(
     ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "eye")
 )
 
-# NumPy's names: its `byte` has a sign.
+# NumPy's names: its `byte` is signed.
 SCALARS: Final = {name: name for name in CANONICAL} | {
     "bool_": "bool",
     "byte": "int8",

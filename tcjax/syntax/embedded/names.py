@@ -1,4 +1,4 @@
-"""What a name means: bound in the body, a number or a callable of the enclosing scope, or a library's function."""
+"""The meaning of a name: bound in the body, a number or a callable of the enclosing scope, or a library function."""
 
 import numbers
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 
 _LIBRARIES: Final = frozenset({"jax", "numpy", "math", "cmath", "scipy"})
 
-# How programs abbreviate those libraries where the scope does not say.
+# Customary abbreviations of those libraries, where the scope does not bind them.
 _ABBREVIATIONS: Final = _LIBRARIES | {"jnp", "np", "jsp", "lax"}
 
 _UNBOUND: Final = object()
@@ -18,9 +18,9 @@ Constant = bool | int | float | complex
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a body: `bound` inside it, and what the rest is bound to in the enclosing scope.
+    """The names of a body: `bound` inside it, and the values of the others in the enclosing scope.
 
-    `constants` and `callables` collect the names that turned out to be numbers and callables of the scope.
+    `constants` and `callables` collect the names found to be numbers and callables of the scope.
     """
 
     scope: Mapping[str, object]
@@ -52,7 +52,7 @@ class Names:
     def callee(self, *path: str) -> bool:
         """Whether ``f`` or ``a.b.f`` is a callable of the enclosing scope; if so it is kept under ``f``."""
         value = self._resolve(path)
-        # Of two callables with one name the first keeps it, and the caller reports the second.
+        # If two callables have one name, the first keeps it, and the caller reports the second.
         return callable(value) and self.callables.setdefault(path[-1], value) is value
 
     def library(self, *path: str) -> bool:
@@ -76,6 +76,6 @@ class Names:
         for attribute in path[1:]:
             try:
                 value = getattr(value, attribute, _UNBOUND)
-            except Exception:  # whatever a property of the writer's raises
+            except Exception:  # A property of the user's object may raise anything.
                 return _UNBOUND
         return value

@@ -38,7 +38,7 @@ _COMPARISONS: Final[dict[type[python.cmpop], str]] = {
 }
 _UNARY: Final[dict[type[python.unaryop], str]] = {python.USub: "-", python.Not: "!", python.Invert: "~"}
 
-# Python functions that reduce: without brackets they would have to be told over what.
+# Python functions that reduce: without brackets they would need axes.
 REDUCERS: Final = frozenset({"sum", "any", "all", "prod", "mean", "logsumexp", "argmin", "argmax"})
 
 
@@ -46,9 +46,9 @@ REDUCERS: Final = frozenset({"sum", "any", "all", "prod", "mean", "logsumexp", "
 class Expressions:
     """Reads the expressions of one script.
 
-    `names` says what names mean, `ranks` how many dimensions declared tensors have, `tails` the dimensions behind the
-    ``...`` of those that have one, and `renamed` under which names the tree has tensors that the body calls otherwise.
-    `warnings` takes up what is legal but probably not meant.
+    `names` gives the meaning of names, `ranks` the rank of declared tensors, `tails` the dimensions after the ``...``
+    of those that have one, and `renamed` the tree's names of tensors that the body names differently. `warnings`
+    collects warnings.
     """
 
     script: Script
@@ -63,7 +63,7 @@ class Expressions:
         return replace(self, names=self.names.within(*names))
 
     def read(self, node: python.expr) -> ast.Expr:
-        """The tree's expression. Raises `CompileError` (TC0105) for what the notation has not."""
+        """The tree's expression. Raises `CompileError` (TC0105) for constructs that the notation does not have."""
         span = self.script.span(node)
         match node:
             case python.Constant(value=bool() | int() | float() | complex() as value):
@@ -100,13 +100,13 @@ class Expressions:
                 raise refuse(node, self.script)
 
     def name(self, name: str, node: python.expr | python.arg) -> str:
-        """`name` as the tree has it. Raises `CompileError` (TC0203) for a word of the notation."""
+        """`name` as in the tree. Raises `CompileError` (TC0203) for a reserved word."""
         if name in RESERVED:
             raise reserved(name, self.script.span(node))
         return self.renamed.get(name, name)
 
     def subscripts(self, slice: python.expr) -> tuple[ast.Expr, ...]:
-        """What stands between ``[`` and ``]``: one expression for every dimension."""
+        """The contents of ``[`` and ``]``: one expression for every dimension."""
         parts = slice.elts if isinstance(slice, python.Tuple) else [slice]
         for part in parts:
             self._warn_of_leaked_index(part)
@@ -117,7 +117,7 @@ class Expressions:
                 return tuple(map(self.read, parts))
 
     def _warn_of_leaked_index(self, node: python.expr) -> None:
-        # A loop or a notebook cell above leaves `i` behind: `A[i]` would quietly read one element.
+        # A loop or an earlier notebook cell may leave a global `i` behind: `A[i]` would silently read one element.
         if isinstance(node, python.Name) and len(node.id) == 1 and node.id.islower():
             value = self.names.number(node.id)
             if value is not None:
@@ -187,7 +187,7 @@ class Expressions:
         )
 
     def _tail(self, tensor: str, node: python.expr, span: Span) -> ast.Expr | None:
-        """The declared size of a dimension behind ``...``, counted from the last one."""
+        """The declared size of a dimension after ``...``, counted from the last one."""
         sizes = self.tails.get(tensor, ())
         match node:
             case python.UnaryOp(op=python.USub(), operand=python.Constant(value=int() as back)):
@@ -237,7 +237,7 @@ class Expressions:
         match name, node.args:
             case "float", [python.Constant(value="inf" | "nan" as text)]:
                 return ast.Number(float(text), span=span)
-        # A function of the writer's own is among the callables from here on: one of a reserved name is refused there.
+        # A user's function is among the callables from here on: one with a reserved name is rejected there.
         foreign = self.names.callee(name)
         if name in SCALARS:
             (operand,) = self._arguments(1, name, node)
@@ -264,7 +264,7 @@ class Expressions:
 
     def _library_call(self, path: tuple[str, ...], node: python.Call, span: Span) -> ast.Expr:
         library, name = path[0], path[-1]
-        # `math.remainder` is TC's; NumPy's rounds its quotient down.
+        # `math.remainder` is TC's; NumPy's uses a floored quotient.
         operator = "%" if name == "remainder" and library != "math" else libraries.OPERATORS.get(name)
         name = libraries.NAMES.get(name, name)
         if operator is not None:

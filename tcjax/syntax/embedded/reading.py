@@ -1,4 +1,4 @@
-"""Reads a Python function as a definition: signature, body, results, and the names it takes from outside."""
+"""Reads a Python function as a definition: signature, body, results, and the names it uses from outside."""
 
 import ast as python
 import functools
@@ -23,12 +23,12 @@ _PACKAGE: Final = __name__.split(".")[0]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a Python function says: a `definition`, or the `text` of its docstring in another notation.
+    """The program in a Python function: a `definition`, or the `text` of its docstring in another notation.
 
     `constants` are the numbers of the enclosing scope that the tree holds now, by name. `callables` are the functions
     and kernels of that scope that the body calls; where one has the name of a builtin (``jnp.exp``), the builtin wins.
-    `source` is the function's text in its file, or the docstring's when that holds the program. `warnings` tell of what
-    is legal but probably not meant.
+    `source` is the function's text in its file, or the docstring's when that holds the program. `warnings` are its
+    warnings.
     """
 
     definition: ast.Definition | None
@@ -41,9 +41,9 @@ class Reading:
 
 
 def read(function: object, hidden: Collection[str] = ()) -> Reading:
-    """What `function` says, from its source; names in `hidden` have no meaning in the enclosing scope.
+    """The program in `function`, read from its source; names in `hidden` have no meaning in the enclosing scope.
 
-    Raises `CompileError`: TC0105 for anything but a function in the notation, TC0106 where there is no source.
+    Raises `CompileError`: TC0105 for anything but a function in the notation, TC0106 if there is no source.
     """
     if not isinstance(function, FunctionType):
         raise _not_a_function(function)
@@ -68,7 +68,7 @@ def read(function: object, hidden: Collection[str] = ()) -> Reading:
 def read_text(
     source: str, scope: Mapping[str, object] | None = None, name: str = "<python>", first_line: int = 1
 ) -> Reading:
-    """The same from a text that holds one function, where `scope` stands for what is around it."""
+    """The same for a text that contains one function; `scope` is its enclosing scope."""
     script = parse(source, name, first_line)
     functions = [node for node in script.body if isinstance(node, python.FunctionDef)]
     for node in script.body:
@@ -116,7 +116,7 @@ def _async(node: python.AsyncFunctionDef, script: Script) -> CompileError:
 
 
 def _scope(function: FunctionType) -> Mapping[str, object]:
-    """What the body's free names are bound to now: the enclosing functions' variables, then the module's."""
+    """The current values of the body's free names: the enclosing functions' variables, then the module's."""
     enclosing: dict[str, object] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -210,7 +210,7 @@ def _parameters(node: python.FunctionDef, script: Script, scope: Mapping[str, ob
 
 
 def _docstring(node: python.FunctionDef, script: Script) -> tuple[Source | None, list[python.stmt]]:
-    """The docstring as a text of its own when there is nothing else, and the statements behind it."""
+    """The docstring as a text of its own if there is nothing else, and the statements after it."""
     match node.body:
         case [python.Expr(value=python.Constant(value=str() as text)) as first, *body]:
             span = script.span(first)
@@ -241,7 +241,7 @@ def _is_empty(node: python.stmt) -> bool:
 def _sizes(
     types: Sequence[ast.TensorType | None], body: list[python.stmt], script: Script, scope: Mapping[str, object]
 ) -> frozenset[str]:
-    """The sizes that annotations name: they are sizes even where the enclosing scope has a number of that name."""
+    """The sizes named in annotations: they are sizes even if the enclosing scope has a number of that name."""
     temporaries = [
         read_annotation(node.annotation, script, scope)
         for statement in body
@@ -263,7 +263,7 @@ def _written(body: list[python.stmt]) -> set[str]:
 
 
 def _left_indices(body: list[python.stmt]) -> set[str]:
-    """The names that stand alone as subscripts on left sides: indices, whatever the enclosing scope binds them to."""
+    """The names used alone as subscripts on left sides: they are indices, whatever they mean in the enclosing scope."""
     found: set[str] = set()
     for target in _targets(body):
         if isinstance(target, python.Subscript):
@@ -273,7 +273,7 @@ def _left_indices(body: list[python.stmt]) -> set[str]:
 
 
 def _targets(body: list[python.stmt]) -> Iterator[python.expr]:
-    """What a body assigns to or declares, anywhere in it, one by one."""
+    """The targets that a body assigns to or declares, anywhere in it."""
     for statement in body:
         for node in python.walk(statement):
             match node:

@@ -1,4 +1,4 @@
-"""Which `for` of the Python notation is a loop, and which only says how far an index runs."""
+"""Which `for` of the Python notation is a loop, and which only gives the range of an index."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -6,12 +6,12 @@ from .. import ast
 
 
 def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], numbers: Collection[str]) -> bool:
-    """Whether the order of a loop's steps matters; `defined` are the tensors that are there before it.
+    """Whether the order of a loop's steps matters; `defined` are the tensors that exist before it.
 
-    It does where a statement reads a tensor that the loop writes at another value of the index, and where every step
-    writes the same elements: ``=`` of several statements, or of one that goes on from what is there or leaves it where
-    a condition fails, and a reduction that goes on from what is there if something reads this, or if all steps do the
-    same. No reduction runs over `numbers`, sizes and constants, and over the indices of the loops `around`.
+    The order matters if a statement reads a tensor that the loop writes at another value of the index, or if every step
+    writes the same elements: with ``=`` in several statements, or in one that depends on the old value or keeps it
+    where a condition fails; or with a reduction that continues from the old value, if something reads it or all steps
+    do the same. No reduction runs over `numbers` (sizes and constants) or over the indices of the loops `around`.
     """
     leaves = [leaf for leaf in ast.flattened(loop.body)[0] if isinstance(leaf, ast.Assign)]
     for leaf in leaves:
@@ -48,9 +48,9 @@ def compounds(leaf: ast.Assign, index: str) -> bool:
 
 
 def _reads_sums(leaf: ast.Assign, leaves: Sequence[ast.Assign], around: Collection[str]) -> bool:
-    """Whether a loop reads what its steps add to `leaf`: another statement, or this one where it writes.
+    """Whether a loop reads the elements that its steps accumulate in `leaf`, in another statement or in the same one.
 
-    Where the indices of loops around say which one element is written, another element is read.
+    If indices of outer loops select the one element that is written, a read of another element is fine.
     """
     own = leaf.indices or ()
     for other in leaves:
@@ -71,7 +71,7 @@ def _reads(leaf: ast.Assign, tensor: str) -> Iterator[tuple[ast.Expr, ...]]:
 
 
 def _summed(leaf: ast.Assign, nodes: Sequence[ast.Expr], fixed: Collection[str]) -> Iterator[str]:
-    """The indices that reductions of a statement run over, those in brackets and those of the statement's own."""
+    """The indices that a statement's reductions run over: those in brackets and its own."""
     kept = _names(*(leaf.indices or ())).union(fixed)
     for node in nodes:
         if isinstance(node, ast.Reduction):
@@ -81,7 +81,7 @@ def _summed(leaf: ast.Assign, nodes: Sequence[ast.Expr], fixed: Collection[str])
 
 
 def _differ(written: tuple[ast.Expr, ...], read: tuple[ast.Expr, ...], index: str, moving: set[str]) -> bool:
-    """Whether a read names a place that moves, and another than is written, where that moves with the index."""
+    """Whether a read's subscript moves with the loop index and differs from the one that is written."""
     if len(written) != len(read):
         return False
     pairs = zip(written, read, strict=True)
@@ -89,7 +89,7 @@ def _differ(written: tuple[ast.Expr, ...], read: tuple[ast.Expr, ...], index: st
 
 
 def _mentions(parts: tuple[ast.Expr, ...], names: set[str]) -> bool:
-    """Whether an index or a tensor of these names is in some expressions."""
+    """Whether any of the expressions mentions an index or a tensor of these names."""
     return not names.isdisjoint(_names(*parts))
 
 

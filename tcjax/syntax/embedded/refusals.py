@@ -1,4 +1,4 @@
-"""What Python has and the notation has not: its name, and what to write instead."""
+"""Python constructs that the notation does not have: their names, and what to write instead."""
 
 import ast as python
 from typing import Final
@@ -57,10 +57,10 @@ _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
 
 
 def refuse(node: python.expr | python.stmt, script: Script) -> CompileError:
-    """The error for a construct that the notation has no meaning for."""
+    """The error for a construct without a meaning in the notation."""
     what, instead = _REFUSED.get(type(node), ("this", _BODY))
     if isinstance(node, python.Constant) and node.value is ...:
-        what, instead = "`...`", f"{_NAMED}; for leading dimensions it stands first, `A[..., i]`"
+        what, instead = "`...`", f"{_NAMED}; for leading dimensions it comes first, `A[..., i]`"
     return not_in_notation(f"{what} has no meaning in index notation", node, script, help=instead)
 
 

@@ -1,4 +1,4 @@
-"""The text of a Python function: found, parsed, and the place of every node in its file."""
+"""The source of a Python function: found, parsed, and with the place of every node in its file."""
 
 import ast as python
 import inspect
@@ -17,7 +17,7 @@ DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A parsed text; `shift` lines were put in front of it so that an indented function parses where it stands."""
+    """A parsed text; `shift` lines were put before it so that an indented function parses at its place."""
 
     source: Source
     lines: tuple[str, ...]
@@ -25,7 +25,7 @@ class Script:
     body: tuple[python.stmt, ...]
 
     def span(self, node: python.expr | python.stmt | python.arg | python.keyword) -> Span:
-        """Where `node` starts, up to its end or the end of that line; columns in characters."""
+        """The place of `node`: from its start to its end or the end of the line; columns in characters."""
         number = node.lineno - self.shift
         text = self.lines[number - 1].encode() if 0 < number <= len(self.lines) else b""
         end = node.end_col_offset if node.end_lineno == node.lineno and node.end_col_offset is not None else len(text)
@@ -34,7 +34,7 @@ class Script:
 
 
 def parse_function(function: types.FunctionType) -> Script:
-    """The script of `function` as its file has it. Raises `CompileError` (TC0106) where no file can be read."""
+    """The script of `function` from its file. Raises `CompileError` (TC0106) if the source cannot be read."""
     try:
         lines, first = inspect.getsourcelines(function.__code__)
     except (OSError, TypeError, IndexError, SyntaxError, tokenize.TokenError):
@@ -51,12 +51,12 @@ def no_source(name: str) -> CompileError:
     )
 
 
-# The filters of warnings are the process's: two threads that change them at once would leave them changed.
+# Warning filters are process-wide: two threads that change them at once would leave them changed.
 _FILTERS = lock()
 
 
 def parse(text: str, name: str, first_line: int) -> Script:
-    """The script of a text. Raises `CompileError` (TC0101, TC0103) for what Python cannot parse."""
+    """The script of a text. Raises `CompileError` (TC0101, TC0103) if Python cannot parse it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # `Source` counts these as line breaks, Python does not.
     source = Source(re.sub("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", text), name, first_line, is_python=True)
@@ -66,7 +66,7 @@ def parse(text: str, name: str, first_line: int) -> Script:
     start = Span(first_line, 1, 2, source)
     try:
         with _FILTERS, warnings.catch_warnings():
-            # Python has warned already, when it compiled the file.
+            # Python warned already when it compiled the file.
             warnings.simplefilter("ignore")
             body = python.parse(f"if 1:\n{text}" if indented else text).body
     except SyntaxError as error:

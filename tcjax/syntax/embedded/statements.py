@@ -15,16 +15,16 @@ from .python_expressions import BINARY, Expressions
 from .recurrences import recurs
 from .refusals import not_in_notation, refuse
 
-# An annotation that holds one of TC's operators: ``C[i]: "max=!" = e``.
+# An annotation with one of TC's operators: ``C[i]: "max=!" = e``.
 OPERATOR: Final = re.compile(r"\s*(\+|\*|[^\W\d]\w*)=(!?)\s*")
 
-# Python's augmented assignments that reduce; `^=` is a sum of booleans.
+# Python's augmented assignments that reduce; `^=` is a sum of bools.
 AUGMENTED: Final = {"+": "+", "*": "*", "|": "any", "&": "all", "^": "+"}
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a statement: its clauses, outermost first, an equivalent, and the indices of each `for`."""
+    """The context of a statement: its clauses, outermost first, an equivalent, and the indices of each `for`."""
 
     clauses: tuple[ast.Clause, ...] = ()
     equivalent: ast.Equivalent | None = None
@@ -36,9 +36,9 @@ class Around:
 
 @dataclass(slots=True)
 class Statements:
-    """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it.
+    """Reads a body in order and tracks what has been `written`: the first ``+=`` of a local starts it.
 
-    `defined` has a value before the body begins; `sizes` are those that annotations name.
+    Tensors in `defined` have a value before the body begins; `sizes` are those named in annotations.
     """
 
     defined: frozenset[str]
@@ -47,7 +47,7 @@ class Statements:
     written: set[str] = field(default_factory=set)
 
     def block(self, body: Sequence[python.stmt], reader: Expressions, around: Around) -> list[ast.Statement]:
-        """The statements of a block. Raises `CompileError` (TC0105) for what the notation has not."""
+        """The statements of a block. Raises `CompileError` (TC0105) for constructs that the notation does not have."""
         statements: list[ast.Statement] = []
         for node in body:
             match node:
@@ -87,14 +87,14 @@ class Statements:
         body = self.block(node.body, reader.within(index), replace(around, loops=(*around.loops, index)))
         loop = ast.For(index, lo, hi, tuple(body), step, span=reader.script.span(node))
         size = ast.stride(loop)
-        # What a let names means nothing in the ends of a loop around it.
+        # A let has no meaning in the ends of a loop around it.
         plain = not any(isinstance(clause, ast.LetClause) for clause in around.clauses)
         numbers = self.sizes.union(name for name, value in self.scope.items() if isinstance(value, Number))
         if (plain and recurs(loop, before, around.loops, numbers)) or (step is not None and size in (1, -1)):
             return [replace(loop, step=None) if size == 1 else loop]
         if step is not None:
             reader.interval(node.iter)
-        # It only says how far the index runs.
+        # It only gives the range of the index.
         clause = ast.RangeClause(index, lo, hi, span=reader.script.span(node.target))
         return [_ranged(statement, clause, len(around.clauses)) for statement in body]
 
@@ -111,7 +111,7 @@ class Statements:
     def _changing(
         self, test: python.expr, condition: ast.Expr, changed: ast.Assign, reader: Expressions
     ) -> CompileError:
-        """Of an ``if`` that a statement inside changes: in Python the others would not notice."""
+        """The error for an ``if`` whose condition changes inside: in Python the later statements would not see it."""
         known = self.defined | self.written | self.sizes
         names = (node.id for node in ast.walk(condition) if isinstance(node, ast.Name))
         indices = [name for name in names if name not in known and not isinstance(self.scope.get(name), Number)]
@@ -190,7 +190,7 @@ class Statements:
                     "the annotation of an assignment holds an operator",
                     node.annotation,
                     reader.script,
-                    help='write `C[i]: "max=!" = e`, and a type in a statement of its own: `C: "float(N)"`',
+                    help='write `C[i]: "max=!" = e`, and a type in a separate statement: `C: "float(N)"`',
                 )
             case _:
                 raise refuse(node, reader.script)
@@ -210,7 +210,7 @@ class Statements:
             instead = f"write `{python.unparse(target)} += A[i, k] * B[k, j]`"
             raise not_in_notation("`@=` is not a reduction", node, reader.script, help=instead)
         if symbol == "-":
-            # What is subtracted is added up: `-=` reduces as `+=` does.
+            # Subtracted values are accumulated: `-=` reduces as `+=` does.
             symbol, value = "+", python.copy_location(python.UnaryOp(python.USub(), value), value)
         if symbol not in AUGMENTED:
             joined = python.copy_location(python.BinOp(target, operator, value), node)
@@ -219,7 +219,7 @@ class Statements:
         assign = self._assign(node, target, AUGMENTED[symbol], restart, value, reader, around)
         if symbol != "^":
             return assign
-        # The sum of booleans is their exclusive or; the two negations keep integers out.
+        # A sum of bools is their exclusive or; the two negations exclude integers.
         span = assign.value.span
         return replace(assign, value=ast.Unary("!", ast.Unary("!", assign.value, span=span), span=span))
 
@@ -301,7 +301,7 @@ class Statements:
 
 
 def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> ast.Statement:
-    """The statement, or those of a loop, with one more clause behind so many others."""
+    """The statement, or those of a loop, with one more clause inserted at `place`."""
     match statement:
         case ast.Assign(where=where):
             return replace(statement, where=(*where[:place], clause, *where[place:]))
@@ -312,7 +312,7 @@ def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> as
 
 
 def _changed(condition: ast.Expr, statements: Sequence[ast.Statement]) -> ast.Assign | None:
-    """The first statement that writes what the condition reads, where it is evaluated again behind it."""
+    """The first statement that writes what the condition reads, if the condition is evaluated again after it."""
     leaves, runs = ast.flattened(tuple(statements))
     for number, leaf in enumerate(leaves):
         again = number < len(leaves) - 1 or any(run.first <= number < run.last for run in runs)
@@ -322,7 +322,7 @@ def _changed(condition: ast.Expr, statements: Sequence[ast.Statement]) -> ast.As
 
 
 def _meets(leaf: ast.Assign, node: ast.Expr) -> bool:
-    """Whether a node reads what the statement writes: at a distance that is a number it reads another element."""
+    """Whether a node reads what the statement writes: at a constant nonzero distance it reads another element."""
     if not isinstance(node, ast.Apply):
         return isinstance(node, ast.Name) and node.id == leaf.target
     pairs = zip(leaf.indices or (), node.arguments, strict=False)
@@ -330,7 +330,7 @@ def _meets(leaf: ast.Assign, node: ast.Expr) -> bool:
 
 
 def _distance(own: ast.Expr, read: ast.Expr) -> int:
-    """How far ``i - 2`` is from ``i``; 0 where nothing says so."""
+    """The distance of ``i - 2`` from ``i``; 0 if it is unknown."""
     match read:
         case ast.Binary("+" | "-" as sign, base, ast.Number(int() as number)) if base == own:
             return -number if sign == "-" else number

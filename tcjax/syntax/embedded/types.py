@@ -1,4 +1,4 @@
-"""The types that annotations write: TC's strings, and jaxtyping's dimensions."""
+"""The types in annotations: TC's strings, and jaxtyping's dimensions."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ SCALARS: Final = {name: name for name in CANONICAL} | {
     "int": "int32",
 }
 
-# jaxtyping's `Float` means any float; here a declared type is one type.
+# jaxtyping's `Float` means any float; a declared type here is a single type.
 JAXTYPING: Final = {
     "Float": "float32",
     "Int": "int32",
@@ -32,7 +32,7 @@ JAXTYPING: Final = {
     **{f"UInt{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 
-# What TC's text cannot use as a name: its keywords, which its younger types (`int`, `half`, `complex64`, ...) are not.
+# Words that TC text cannot use as names: its keywords, but not its newer types (`int`, `half`, `complex64`, ...).
 _KEYWORD_TYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64", "float", "double")
 RESERVED: Final = frozenset({"min", "max", "where", "def", "in", "exists", *_KEYWORD_TYPES})
 
@@ -53,7 +53,7 @@ def parse_type(text: str, span: Span) -> ast.TensorType:
 
 
 def tensor_type(scalar: str, words: Sequence[str], span: Span) -> ast.TensorType:
-    """The type of these dimensions; where the first is ``...``, any number of others stand before the rest."""
+    """The type with these dimensions; if the first is ``...``, any number of dimensions precede the rest."""
     batch = list(words[:1]) == ["..."]
     return ast.TensorType(scalar, tuple(parse_dimension(word, span) for word in words[batch:]), batch, span=span)
 

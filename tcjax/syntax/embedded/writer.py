@@ -14,7 +14,7 @@ from .recurrences import compounds, recurs
 from .script import too_deep
 from .types import SCALARS
 
-# Python's precedence, from the loosest to the tightest.
+# Python's precedence, from loosest to tightest.
 _CONDITIONAL, _OR, _AND, _NOT, _COMPARISON, _UNARY, _POWER, _ATOM = 1, 2, 3, 4, 5, 12, 13, 14
 _LEVELS: Final = {
     "||": _OR,
@@ -34,10 +34,10 @@ _SYMBOLS: Final = {"any": "|", "all": "&"}
 # As TC's own texts spell them; every other type has its canonical name.
 _PRINTED_TYPES: Final = {"float32": "float", "float64": "double"}
 
-# What the reader understands in its own way when it is called; ``f[a, b]`` is the same node as ``f(a, b)``.
+# Functions that the reader treats specially when called; ``f[a, b]`` is the same node as ``f(a, b)``.
 _READERS_OWN: Final = REDUCERS | {"div", *SCALARS}
 
-# Python refuses to read a decimal integer of more than 4,300 digits.
+# Python refuses to parse a decimal integer of more than 4,300 digits.
 _LONG: Final = 10**4000
 
 _INDENT: Final = "    "
@@ -46,9 +46,9 @@ _INDENT: Final = "    "
 def write(definition: ast.Definition) -> str:
     """`definition` as a function under ``@tcjax.kernel``; `read_text` gives the same tree back.
 
-    Its parameters must be known: a text without ``def`` gets them first. TC's ``/`` is written as ``/`` or ``//`` where
-    the declared types tell which of them it is, and as ``div(a, b)`` elsewhere. Raises `CompileError` (TC0203) for a
-    name that is a keyword of Python.
+    Its parameters must be known: complete a text without ``def`` first. TC's ``/`` is written as ``/`` or ``//`` if the
+    declared types determine which one it is, and as ``div(a, b)`` otherwise. Raises `CompileError` (TC0203) for a name
+    that is a keyword of Python.
     """
     parameters = definition.parameters
     assert parameters is not None, "parameters must be completed before a definition is written"
@@ -84,7 +84,7 @@ def _name(name: str, span: Span = NOWHERE) -> str:
 
 
 def _sequence(parts: list[str]) -> str:
-    """The parts as Python writes the inside of a tuple."""
+    """The parts as written inside a Python tuple."""
     return f"{parts[0]}," if len(parts) == 1 else ", ".join(parts)
 
 
@@ -98,7 +98,7 @@ def _body(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> 
 
 
 def _sizes(definition: ast.Definition) -> frozenset[str]:
-    """The sizes that types name, as `recurs` asks for them."""
+    """The sizes named in types, as `recurs` needs them."""
     leaves = ast.flattened(definition.body)[0]
     types = [each.type for each in (*(definition.parameters or ()), *definition.returns)]
     types += [leaf.type for leaf in leaves if isinstance(leaf, ast.Declare)]
@@ -113,7 +113,7 @@ def _block(
     sizes: frozenset[str],
     around: tuple[str, ...],
 ) -> Iterator[str]:
-    """The lines of statements in the loops `around`; `started` are the tensors written so far, and grows."""
+    """The lines of statements in the loops `around`; adds the tensors that they write to `started`."""
     depth = len(around) + 1
     for statement in body:
         match statement:
@@ -132,7 +132,7 @@ def _block(
             case ast.Declare(name, type):
                 yield f"{_INDENT * depth}{_name(name, statement.span)}: {_type(type)}"
             case ast.For(index, lo, hi, inner, step):
-                # With a step it is a loop, whatever is inside.
+                # A step makes it a loop, whatever is inside.
                 ordered = recurs(statement, started, around, sizes)
                 third = step if step is not None or ordered else ast.Number(1)
                 if ast.stride(statement) not in (1, -1) and not ordered:
@@ -164,7 +164,7 @@ def _only_points(statement: ast.Assign, index: str) -> CompileError:
 
 
 def _assign(statement: ast.Assign, first: bool, expressions: "Expressions") -> Iterable[str]:
-    """The statement inside its clauses; `first` when nothing has written its target before."""
+    """The statement inside its clauses; `first` if nothing has written its target before."""
     lines = [_head(clause, expressions) for clause in statement.where]
     if statement.equivalent:
         call = expressions.call(statement.equivalent.function, statement.equivalent.arguments, statement.span)
@@ -201,7 +201,7 @@ def _head(clause: ast.Clause, expressions: "Expressions") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Writes the expressions of one statement: `tensors` are read with brackets, `kinds` tell what ``/`` means."""
+    """Writes the expressions of one statement: `tensors` are read with brackets, `kinds` give the meaning of ``/``."""
 
     tensors: frozenset[str]
     kinds: Mapping[str, Floating]

@@ -1,4 +1,4 @@
-"""What each rule of the grammar becomes: the tree, with spans, never deeper than MAX_DEPTH."""
+"""What each grammar rule becomes: tree nodes with spans, never deeper than MAX_DEPTH."""
 
 from typing import Final
 
@@ -12,14 +12,14 @@ from .patterns import generator, index_pattern, with_one_gap
 from .precedence import PRECEDENCE
 from .spelling import TYPES
 
-_SHALLOWER: Final = "compute a part of it in a definition of its own: `b = ...;`"
+_SHALLOWER: Final = "compute a part of it in a separate definition: `b = ...;`"
 
 
 class Builder(Lists):
-    """One method for each rule, or its alias, in the order of the grammar.
+    """One method for each rule or its alias, in the order of the grammar.
 
-    The parser calls them as it goes, with the rule's tokens and with what its rules became: a `Piece`, or a list of
-    them. No method recurses, so no text is too deep for it.
+    The parser calls them with the rule's tokens and the results of its subrules: a `Piece`, or a list of them. No
+    method recurses, so no text is too deep.
     """
 
     # ---------------------------------------------------------------- functions
@@ -168,7 +168,7 @@ class Builder(Lists):
         if function.type == "TYPE" and len(arguments or ()) != 1:
             raise CompileError(
                 Code.WRONG_ARGUMENT_COUNT,
-                f"the cast `{function.text}` takes 1 value, here are {len(arguments or ())}",
+                f"the cast `{function.text}` takes 1 value, but got {len(arguments or ())}",
                 function.span_to(closing),
                 help=f"write `{function.text}(a)`, for an array of any rank",
             )
@@ -204,7 +204,7 @@ class Builder(Lists):
 
 
 def _range(limits: Children, stride: list[Piece]) -> Piece:
-    """The parts of a generator, of which only the partition knows the index."""
+    """The parts of a generator; only the partition knows the index."""
     parts = [*limits[::2], *stride]
     return Piece((limits, stride), parts[0].first, parts[-1].last, max(part.depth for part in parts))
 

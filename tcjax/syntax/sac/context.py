@@ -1,4 +1,4 @@
-"""Where `|`, `<`, `step` and `width` belong to a generator, and where `|` begins a guard of a function."""
+"""Decides where `|`, `<`, `step` and `width` belong to a generator, and where `|` begins a guard of a function."""
 
 from typing import Final
 
@@ -7,16 +7,16 @@ from ..lexing import CLOSED_BY, Token
 _CLOSING: Final = frozenset(CLOSED_BY.values())
 _OPERAND_ENDS: Final = frozenset(("NAME", "NUMBER", "BOOL", "RPAR", "RSQB", "RBRACE"))
 
-# What stands directly around a token: a parenthesis or a square bracket, the text, the head of a function, its
+# The innermost construct around a token: a parenthesis or a square bracket, the text, the head of a function, its
 # braces, or a part of a comprehension.
 _BRACKET, _TEXT, _HEAD, _BLOCK, _INDEX, _BODY, _GENERATOR, _STRIDE = range(8)
 
 
 def name_by_context(tokens: list[Token]) -> None:
-    """Give the tokens that mean something else beside a generator the types BAR, REL, STEP and WIDTH.
+    """Gives tokens that mean something else in a generator the types BAR, REL, STEP and WIDTH.
 
-    A ``|`` directly in a body begins the generator; directly in a bound, ``<`` and ``<=`` stand beside the index.
-    Inside of any bracket they are operators. `step` and `width` stay names wherever an operand can stand.
+    A ``|`` directly in a body begins the generator; directly in a bound, ``<`` and ``<=`` separate bound and index.
+    Inside any bracket they are operators. `step` and `width` stay names wherever an operand can occur.
     """
     contexts = [_TEXT]
     before = "SEMICOLON"
@@ -27,7 +27,7 @@ def name_by_context(tokens: list[Token]) -> None:
         elif type in _CLOSING:
             if len(contexts) > 1:
                 contexts.pop()
-                # The braces of a function are behind its head: what follows is text again.
+                # A function's braces follow its head: what comes after is text again.
                 if context == _BLOCK and contexts == [_HEAD]:
                     contexts = [_TEXT]
                     before = "SEMICOLON"
@@ -53,7 +53,7 @@ def _inside(opening: str, context: int, before: str) -> int:
 
 
 def _beside(token: Token, context: int, before: str) -> int:
-    """The context behind `token`, which stands directly in a body or a generator."""
+    """The context after `token`, which occurs directly in a body or a generator."""
     if token.type == "SEMICOLON":
         return _INDEX
     if context == _BODY and token.text == "|":

@@ -11,25 +11,26 @@ _OTHERS: Final = (
     r"|[A-Za-z_][A-Za-z_0-9]*|\.?[0-9][A-Za-z_0-9.]*"
     r"|->|<=>|[=!<>]=|[-+*/%&|^]=|\S"
 )
-# The words, and what begins a comment: where `//` does, and where it divides.
+# The words, and the beginnings of comments: where `//` is a comment, and where it divides.
 _COMMENTED: Final = re.compile("//.*" + _OTHERS), ("//", "#", "/*")
 _DIVIDED: Final = re.compile("//" + _OTHERS), ("#", "/*")
 _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 def is_sac(text: str) -> bool:
-    """Whether a text is SaC rather than TC, whether or not it is right; it is only looked over, not parsed.
+    """Whether a text is SaC rather than TC, even if it has errors; it is only scanned, not parsed.
 
-    The first words that only one of them has decide. TC: ``def f``; an assignment to an indexed target, ``C(i) =``;
-    an update, ``+=!`` or ``max=``; a ``where`` behind a value. SaC: an arrow in braces, ``{ i ->``; an array type,
-    ``int[n]``, or a type before ``f(``; ``return``; a vector, ``[1, 2]``; ``with {``.
+    The first construct that only one of them has decides. TC: ``def f``; an assignment to an indexed target,
+    ``C(i) =``; an update, ``+=!`` or ``max=``; a ``where`` after a value. SaC: an arrow in braces, ``{ i ->``; an array
+    type, ``int[n]``, or a type before ``f(``; ``return``; a vector, ``[1, 2]``; ``with {``.
 
-    Where nothing decides, a text of assignments and declarations alone is TC, and so is an empty one; what holds an
+    If nothing decides, a text of assignments and declarations only is TC, and so is an empty one; a text with an
     expression is SaC. So ``y = a(i)`` is TC, and ``x = a + b; x * 2``, ``sum(a * b)`` and ``a(i)`` are SaC.
     """
     words = _words(text, *_COMMENTED)
     if sum(word in _CLOSED_BY for word in words) > sum(word in _CLOSED_BY.values() for word in words):
-        # A bracket that is never closed may be closed behind a division of TC, `C(i // 2) = ..`, no comment of SaC.
+        # A bracket that seems unclosed may be closed after a division of TC, `C(i // 2) = ..`, which is not a SaC
+        # comment.
         words = _words(text, *_DIVIDED)
     for evidence in _evidence(words):
         return evidence
@@ -43,7 +44,7 @@ def _words(text: str, pattern: re.Pattern[str], comments: tuple[str, ...]) -> li
 
 
 def _evidence(words: list[str]) -> Iterator[bool]:
-    """For each place that only one notation has, whether it is SaC."""
+    """For each construct that only one notation has, whether that is SaC."""
     opened = ["{"]
     padded = ["", "", *words, "", ""]
     for position, word in enumerate(padded[2:-2], 2):
@@ -65,7 +66,7 @@ def _evidence(words: list[str]) -> Iterator[bool]:
                 if _ends_operand(before):
                     yield False
             case "=" if among_statements:
-                # `:=` too, which is a mistake in both.
+                # `:=` too, which is an error in both.
                 if before == ")" or (before == ":" and earlier == ")"):
                     yield False
                 if _is_name(before) and _ends_operand(earlier) and earlier not in TYPES:
@@ -90,7 +91,7 @@ def _evidence(words: list[str]) -> Iterator[bool]:
 
 
 def _statements(words: list[str]) -> list[list[str]]:
-    """What stands between semicolons, without what stands in brackets."""
+    """The text between semicolons, without the contents of brackets."""
     depth = 0
     statements: list[list[str]] = [[]]
     for word in words:
@@ -104,7 +105,7 @@ def _statements(words: list[str]) -> list[list[str]]:
 
 
 def _declares(statement: list[str]) -> bool:
-    """Whether a statement begins as TC's ``float(N) a``, a type before a name."""
+    """Whether a statement begins like TC's ``float(N) a``, a type before a name."""
     behind = statement[3:4] if statement[1:3] == ["(", ")"] else statement[1:2]
     return statement[0] in TYPES and bool(behind) and _is_name(behind[0])
 

@@ -1,4 +1,4 @@
-"""The words for a text that does not parse: what was expected, what stands there, and what to write instead."""
+"""The messages for a text that does not parse: what was expected, what was found, and what to write instead."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from ..wording import either, unknown_character
 
 
 def mistake(tokens: list[Token], position: int, accepted: set[str]) -> CompileError:
-    """The error at ``tokens[position]``, where only `accepted` could stand."""
+    """The error at ``tokens[position]``, where only `accepted` tokens are valid."""
     found = tokens[position]
     before, after = token_before(tokens, position), token_after(tokens, position)
     opened = open_brackets(tokens[:position])
@@ -80,7 +80,7 @@ _SPELLINGS: Final = {
 
 
 def _expected(accepted: set[str]) -> str:
-    """`accepted` in words: what a writer would call it rather than every token that could begin it."""
+    """`accepted` in words: named as a writer would, not token by token."""
     words: list[str] = []
     left = set(accepted)
     for word, chief, terminals in _GROUPS:
@@ -94,7 +94,7 @@ def _expected(accepted: set[str]) -> str:
 
 
 def _in_pattern(tokens: list[Token], opened: list[int]) -> bool:
-    """Whether the innermost bracket is that of a pattern, which stands directly behind ``{`` or a partition's ``;``."""
+    """Whether the innermost bracket is that of a pattern, which comes directly after ``{`` or a partition's ``;``."""
     return (
         len(opened) > 1
         and tokens[opened[-1]].type == "LSQB"
@@ -111,7 +111,7 @@ def _pattern(before: Token, found: Token) -> CompileError:
     elif found.type == "COMMA":
         help = "a name or a dot is missing before the comma"
     elif found.type == "COLON":
-        help = "bounds stand behind a `|`: `{ [i] -> a[i] | [0] <= [i] < [3] }`"
+        help = "bounds go after a `|`: `{ [i] -> a[i] | [0] <= [i] < [3] }`"
     else:
         help = (
             "name the axis and bound it, `{ [i, j] -> e | [0, 1] <= [i, j] < [m, 2] }`; `.` is an axis without a name"
@@ -127,12 +127,12 @@ _FOREIGN: Final = {
     "else": "write a choice as `c ? a : b`",
     "for": "SaC's comprehensions have no loops: `{ [i] -> e | [i] < [n] }` is `e` at every `i`",
     "while": "SaC's comprehensions have no loops: `{ [i] -> e | [i] < [n] }` is `e` at every `i`",
-    "where": "bounds stand behind a `|`: `{ [i] -> e | [0] <= [i] < [n] }`; a choice is the function `where(p, a, b)`",
-    "in": "bounds stand behind a `|`: `{ [i] -> e | [0] <= [i] < [n] }`",
+    "where": "bounds go after a `|`: `{ [i] -> e | [0] <= [i] < [n] }`; a choice is the function `where(p, a, b)`",
+    "in": "bounds go after a `|`: `{ [i] -> e | [0] <= [i] < [n] }`",
     "and": "write `&&` for scalars, `&` for the bits of every element",
     "or": "write `||` for scalars, and `(a | b)` for the bits of every element",
     "not": "write `!a`",
-    "lambda": "write a function in front of the text: `float f(float x) { return x; }`",
+    "lambda": "write a function before the text: `float f(float x) { return x; }`",
     "def": "a function reads `float[n] f(float[n] x) { return x; }`",
     "fn": "a function reads `float[n] f(float[n] x) { return x; }`",
     "let": "a definition reads `x = e;`",
@@ -142,7 +142,7 @@ _FOREIGN: Final = {
 
 
 def _other_language(before: Token, found: Token) -> str:
-    """For what other languages write and SaC does not."""
+    """Help for what other languages write and SaC does not."""
     if before.type == "NAME" and before.text in _FOREIGN:
         return _FOREIGN[before.text]
     if found.type == "NAME" and found.text in _FOREIGN:
@@ -167,7 +167,7 @@ def _other_language(before: Token, found: Token) -> str:
 
 
 def _subscripts(tokens: list[Token], position: int) -> str:
-    """For the subscripts of an einsum, ``ij,jk->ik``, and the patterns of einops, ``b h w c -> b (h w) c``."""
+    """Help for the subscripts of an einsum, ``ij,jk->ik``, and the patterns of einops, ``b h w c -> b (h w) c``."""
     found, earlier = tokens[position], tokens[:position]
     types = {token.type for token in earlier}
     if {token.type for token in tokens[:-1]} in _PATTERNS and found.type == "NAME" and earlier[-1].type != "COMMA":
@@ -181,13 +181,13 @@ def _subscripts(tokens: list[Token], position: int) -> str:
     return f'such subscripts are for `tcjax.einsum("{text}", {operands})`' if len(text) <= 40 else ""
 
 
-# The words of a pattern of einops; its parentheses are left out where it needs none.
+# The words of an einops pattern; parentheses are omitted if it needs none.
 _PATTERNS: Final = ({"NAME", "ARROW"}, {"NAME", "ARROW", "LPAR", "RPAR"})
 _FOLDS: Final = {"min": "minval", "max": "maxval"}
 
 
 def _reduction(tokens: list[Token], position: int) -> str:
-    """For a reduction of TC, ``sum[k](e)``."""
+    """Help for a reduction of TC, ``sum[k](e)``."""
     opening = next((at for at in range(position - 1, 0, -1) if tokens[at].type == "LSQB"), 0)
     if tokens[position].type != "LPAR" or tokens[position - 1].type != "RSQB" or not opening:
         return ""
@@ -200,7 +200,7 @@ def _reduction(tokens: list[Token], position: int) -> str:
 
 
 def _control(earlier: list[Token], found: Token) -> str:
-    """For ``if (c) {`` and ``for (i = ``."""
+    """Help for ``if (c) {`` and ``for (i = ``."""
     behind = bool(earlier) and earlier[-1].type == "RPAR" and found.type == "LBRACE"
     opened = open_brackets(earlier[:-1] if behind else earlier)
     word = earlier[opened[-1] - 1].text if opened and opened[-1] else ""
@@ -218,7 +218,7 @@ def _with_loop(word: Token) -> CompileError:
 
 
 def _dot(before: Token, found: Token, after: Token, around: list[Token]) -> str:
-    """For a dot where none can stand; `around` begins in front of the innermost bracket."""
+    """Help for a misplaced dot; `around` begins before the innermost bracket."""
     if found.type not in _DOTS:
         return ""
     if before.type == "DOT":
@@ -227,22 +227,22 @@ def _dot(before: Token, found: Token, after: Token, around: list[Token]) -> str:
         return f"SaC has functions, no attributes: `{short(after.text)}({short(before.text)})`"
     if around and around[0].type in ("BAR", "REL"):
         return "between its bounds an index has names alone: `{ [i, .] -> e | [i] < [n] }`"
-    return "dots stand in a pattern, `{ [i, .] -> e }`, in a selection, `a[., 1]`, or alone as a bound, `iv < .`"
+    return "dots go in a pattern, `{ [i, .] -> e }`, in a selection, `a[., 1]`, or alone as a bound, `iv < .`"
 
 
 # ---------------------------------------------------------------- comprehensions
 
 
 def _comprehension(found: Token, accepted: set[str]) -> str:
-    """For a partition that lacks its index or its arrow."""
+    """Help for a partition without its index or its arrow."""
     if accepted == {"ARROW"}:
         match found.text:
             case ",":
-                return "several indices stand in brackets: `{ [i, j] -> e }`"
+                return "several indices go in brackets: `{ [i, j] -> e }`"
             case "=" | ":" | "<=" | ">=" | "-" | "<":
-                return "an arrow `->` stands between the index and the body: `{ [i] -> e }`"
+                return "an arrow `->` goes between the index and the body: `{ [i] -> e }`"
             case "|":
-                return "the body stands before the `|`: `{ [i] -> e | [i] < [n] }`"
+                return "the body goes before the `|`: `{ [i] -> e | [i] < [n] }`"
             case _:
                 return "a `{` begins a comprehension, `{ index -> body }`: write `{ [i] -> e }` or `{ iv -> e }`"
     if {"NAME", "LSQB"} <= accepted <= {"NAME", "LSQB", "RBRACE"}:
@@ -250,28 +250,26 @@ def _comprehension(found: Token, accepted: set[str]) -> str:
             case "}":
                 return "a comprehension has a partition: `{ [i] -> e }`"
             case ";":
-                return "leave this `;` out: one stands between two partitions"
+                return "leave this `;` out: one goes between two partitions"
             case "(":
                 return "an index is a name, or a pattern in square brackets: `{ [i, j] -> e }`"
             case _:
                 return "a partition begins with its index, `[i, j] ->` or `iv ->`"
     if found.type == "ARROW" and "RBRACE" in accepted:
-        return "a `;` stands between two partitions: `{ [i] -> e | [i] < [n]; iv -> 0 }`"
+        return "a `;` goes between two partitions: `{ [i] -> e | [i] < [n]; iv -> 0 }`"
     if found.type == "COMMA" and "RBRACE" in accepted and "SEMICOLON" in accepted:
         return "partitions are parted by `;`, an index has brackets: `{ [i] -> e | [i] < [n]; iv -> 0 }`"
     return ""
 
 
 def _generator(earlier: list[Token], before: Token, found: Token, accepted: set[str]) -> str:
-    """For what is wrong behind the ``|`` of a partition."""
+    """Help for mistakes after the ``|`` of a partition."""
     if found.text == "width":
         return "a `width` follows a `step`: `step [4] width [2]`"
     if found.text == "step":
-        return "a generator ends with one `step`, and one `width` behind it: `[0] <= [i] < [n] step [4] width [2]`"
+        return "a generator ends with one `step`, and one `width` after it: `[0] <= [i] < [n] step [4] width [2]`"
     if found.type == "REL":
-        return (
-            "a generator has two bounds at most, `lower <= iv < upper`; a comparison in a bound stands in parentheses"
-        )
+        return "a generator has two bounds at most, `lower <= iv < upper`; a comparison in a bound goes in parentheses"
     if "REL" in accepted:
         bars = [position for position, token in enumerate(earlier) if token.type == "BAR"]
         if bars and any(token.text in (">", ">=") for token in earlier[bars[-1] :]):
@@ -288,7 +286,7 @@ def _generator(earlier: list[Token], before: Token, found: Token, accepted: set[
 def _function(before: Token, found: Token, accepted: set[str]) -> str:
     """For what is wrong in the head or the body of a function."""
     if found.type == "ARROW" and "LBRACE" in accepted:
-        return "the type of the result stands in front: `float[n] f(float[n] x) { return x; }`"
+        return "the type of the result goes in front: `float[n] f(float[n] x) { return x; }`"
     if "RETURN" in accepted:
         if found.type == "TYPE":
             return "a definition has no type: `x = e;`"
@@ -296,21 +294,21 @@ def _function(before: Token, found: Token, accepted: set[str]) -> str:
     if accepted <= {"EQUAL", "COMMA"} and found.type in ("RBRACE", "SEMICOLON"):
         return "a function holds definitions, `x = e;`, and ends with `return e;`"
     if accepted == {"RBRACE"}:
-        return "nothing stands behind `return e;` but the `}`"
+        return "nothing may follow `return e;` but the `}`"
     if before.type == "NAME" and accepted == {"LPAR"}:
         return "a definition has no type: `x = e;`; a function reads `float[n] f(float[n] x) { return x; }`"
     if before.type == "TYPE" and "LPAR" in accepted:
         if found.type == "NAME":
-            return "functions stand in front of the definitions, which have no type: `x = e;`"
+            return "functions go before the definitions, which have no type: `x = e;`"
         return f"a cast reads `{before.text}(a)`, a function `{before.text} f(float[n] x) {{ return x; }}`"
     if "TYPE" in accepted and "NUMBER" not in accepted:
         return "a parameter reads `float[m, n] a`, a type and a name"
     if accepted >= _AXES - {"PLUS"} and "BINARY" not in accepted:
         return "an axis of a type is a number, a name, `.`, `*`, `+`, `d:shp` or `d > 0:shp`"
     if before.type in ("TYPE", "RSQB") and "NAME" in accepted and "NUMBER" not in accepted:
-        return "name the parameter behind its type: `float[n] a`"
+        return "name the parameter after its type: `float[n] a`"
     if "LBRACE" in accepted and "BAR" in accepted:
-        return "the statements of a function stand in braces: `{ return e; }`"
+        return "the statements of a function go in braces: `{ return e; }`"
     if before.type == "NAME" and "COLON" in accepted and "GREATER" in accepted:
         return "an axis of a type is a number, a name, `.`, `*`, `+`, `d:shp` or `d > 0:shp`"
     if found.type == "TYPE" and "NAME" in accepted and "BOOL" not in accepted:
@@ -331,7 +329,7 @@ def _bracket(tokens: list[Token], opened: list[int], found: Token, accepted: set
     if innermost is None:
         return ""
     if found.type == "ARROW" and innermost.type == "LPAR":
-        return "a comprehension stands in braces, in a fold too: `sum({ [i] -> e })`"
+        return "a comprehension goes in braces, in a fold too: `sum({ [i] -> e })`"
     if found.type == "$END" or (found.type in _PAST[innermost.type] and "BOOL" not in accepted):
         return f"close the `{innermost.text}` of line {innermost.line}, column {innermost.column}"
     if found.type in _OPERANDS and any(token.text == "if" for token in tokens[opened[-1] :]):
@@ -345,7 +343,7 @@ def _bracket(tokens: list[Token], opened: list[int], found: Token, accepted: set
     if accepted == {"RSQB"}:
         return "write all elements of the selection in one pair of brackets: `a[i, ., 1]`"
     if accepted == {"SEMICOLON"} and found.type == "COMMA":
-        return "several results stand in parentheses: `return (a, b);`"
+        return "several results go in parentheses: `return (a, b);`"
     if "SEMICOLON" in accepted and "RBRACE" not in accepted:
         return "in a function every definition, and `return e`, ends with a `;`"
     return ""
@@ -361,11 +359,11 @@ _PAST: Final = {
 def _statement(before: Token, found: Token, accepted: set[str]) -> str:
     """For what is left: what this place of a text holds."""
     if found.type == "ARROW":
-        return "an arrow stands in a comprehension: `{ [i] -> e }`"
+        return "an arrow belongs in a comprehension: `{ [i] -> e }`"
     if found.type == "RETURN":
-        return "`return` stands at the end of a function; a text ends with its expression alone"
+        return "`return` goes at the end of a function; a text ends with its expression alone"
     if found.type == "EQUAL" and "BOOL" not in accepted:
-        return "compare with `==`; a definition, `x = e;`, stands in front of the expression that the text is for"
+        return "compare with `==`; a definition, `x = e;`, goes before the expression that the text is for"
     if found.type == "$END" and "BOOL" in accepted and before.type == "SEMICOLON":
         return "a text ends with the expression that it is for: `x = a + b; x * x`"
     if found.type == "$END" and accepted & {"SEMICOLON"}:
@@ -377,13 +375,13 @@ def _statement(before: Token, found: Token, accepted: set[str]) -> str:
     if found.type == "LPAR" and before.type in ("RPAR", "RSQB"):
         return "only a name is called, `f(a)`; an element is selected in brackets, `a[i]`"
     if before.type == "SEMICOLON" and accepted == {"$END"}:
-        return "a text ends with its one expression; the definitions in front of it read `x = e;`"
+        return "a text ends with its one expression; the definitions before it read `x = e;`"
     if found.type == "COMMA" and "$END" in accepted:
         return "a text has one result; several come from a function: `return (a, b);`"
     if accepted <= {"EQUAL", "COMMA"} or (before.type == "COMMA" and accepted == {"NAME"}):
         return "several values come from a function: `a, b = f(x);`"
     if found.type in _OPERANDS and "$END" in accepted:
-        return f"an operator is missing before `{short(found.text)}`, or a `;` behind a definition, `x = e;`"
+        return f"an operator is missing before `{short(found.text)}`, or a `;` after a definition, `x = e;`"
     return ""
 
 
@@ -393,7 +391,7 @@ _INSTEAD: Final = {
     **{quote: "SaC's comprehensions have no texts: write names, numbers, operators and brackets" for quote in "\"'`"},
     "#": "a comment begins with `//`",
     "\\": "an expression goes on by itself on the next line: leave the `\\` out",
-    "∈": "bounds stand behind a `|`: `{ [i] -> e | [0] <= [i] < [n] }`",
+    "∈": "bounds go after a `|`: `{ [i] -> e | [0] <= [i] < [n] }`",
     "∑": "write `sum({ [k] -> e })`",
     "Σ": "write `sum({ [k] -> e })`",
     "∏": "write `prod({ [k] -> e })`",

@@ -1,4 +1,4 @@
-"""What a number in a text is worth, and the type that its suffix names."""
+"""The value of a number in a text, and the type named by its suffix."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _VALUE: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def number(token: Token) -> tree.Number:
-    """The literal ``3``, ``0x1F``, ``.5``, ``3E-5``, ``2f`` or ``4l``; raises TC0107 where there is none."""
+    """The literal ``3``, ``0x1F``, ``.5``, ``3E-5``, ``2f`` or ``4l``; raises TC0107 if it is invalid."""
     text = token.text
     checked_length(token)
     match = _VALUE.match(text)

@@ -9,7 +9,7 @@ Index = tree.IndexVector | tree.IndexPattern
 
 
 def index_pattern(components: list[Piece | Token], span: Span) -> tree.IndexPattern:
-    """The pattern of names and dots; raises TC0108 for a second ``...`` and for a name that stands twice."""
+    """The pattern of names and dots; raises TC0108 for a second ``...`` and for a repeated name."""
     with_one_gap([component for component in components if isinstance(component, Piece)], "a pattern")
     names: set[str] = set()
     for component in components:
@@ -17,7 +17,7 @@ def index_pattern(components: list[Piece | Token], span: Span) -> tree.IndexPatt
             if component.text in names:
                 raise CompileError(
                     Code.BAD_PATTERN,
-                    f"`{component.text}` stands twice in this pattern",
+                    f"`{component.text}` appears twice in this pattern",
                     component.span,
                     help=f"each axis has a name of its own; a diagonal is `{{ [{component.text}] -> "
                     f"a[{component.text}, {component.text}] }}`",
@@ -40,9 +40,9 @@ def with_one_gap(elements: list[Piece], place: str) -> None:
 
 
 def generator(index: Piece, written: Piece) -> tree.Generator:
-    """The bounds around the index; raises TC0110 where the index between them is not the partition's.
+    """The bounds around the index; raises TC0110 if the index between them is not the partition's.
 
-    Of one bound is left of a relation what is not the index itself: ``iv < a`` bounds above, ``a <= iv`` below.
+    In a single relation, the side that is not the index is the bound: ``iv < a`` bounds above, ``a <= iv`` below.
     """
     limits, stride = written.node
     if len(limits) == 3:
@@ -55,13 +55,13 @@ def generator(index: Piece, written: Piece) -> tree.Generator:
             raise _bit_or(left) or _other_index(index.node, left if _shares(index.node, left) else right)
     else:
         left, below, middle, above, right = limits
-        # A pattern without names is `[]`, which may be its own bound.
+        # A pattern without names is `[]`, which may also be its own bound.
         if _names(index.node) and _is(index.node, left):
             raise CompileError(
                 Code.OTHER_INDEX,
-                f"`{_shown(index.node)}` stands left of both bounds",
+                f"`{_shown(index.node)}` is left of both bounds",
                 left.first.span_to(left.last),
-                help=f"the index stands between its bounds: `lower <= {_shown(index.node)} < upper`",
+                help=f"the index goes between its bounds: `lower <= {_shown(index.node)} < upper`",
             )
         if not _is(index.node, middle):
             raise _bit_or(left) or _other_index(index.node, middle)
@@ -71,7 +71,7 @@ def generator(index: Piece, written: Piece) -> tree.Generator:
 
 
 def is_index(index: Index, value: "tree.Expr | tree.Dot") -> bool:
-    """Whether a bound that is written so, without parentheses, is taken for the index."""
+    """Whether a bound written like this, without parentheses, is taken for the index."""
     match index, value:
         case tree.IndexVector(name), tree.Name(id):
             return name == id
@@ -90,7 +90,7 @@ def _bound(relation: Token, limit: Piece) -> tree.Bound:
 
 
 def _bit_or(limit: Piece) -> CompileError | None:
-    """For ``{ iv -> a | b | iv < c }``."""
+    """The error for ``{ iv -> a | b | iv < c }``."""
     if isinstance(limit.node, tree.Binary) and limit.node.operator == "|" and limit.first.type != "LPAR":
         return CompileError(
             Code.OTHER_INDEX,
@@ -106,7 +106,7 @@ def _other_index(index: Index, limit: Piece) -> CompileError:
     dots = isinstance(index, tree.IndexPattern) and len(index.names) < len(index.elements)
     return CompileError(
         Code.OTHER_INDEX,
-        f"the bounds of this partition are bounds of `{shown}`, and here stands something else",
+        f"the bounds of this partition are bounds of `{shown}`, and this is something else",
         limit.first.span_to(limit.last),
         help=f"write `{shown}` between the bounds"
         + (": the names of the pattern in their order, without its dots" if dots else ", as left of the `->`")
@@ -115,7 +115,7 @@ def _other_index(index: Index, limit: Piece) -> CompileError:
 
 
 def _shares(index: Index, limit: Piece) -> bool:
-    """Whether a limit looks like an index: a name, or a list of names some of which are the pattern's."""
+    """Whether a limit looks like an index: a name, or a list of names including some of the pattern's."""
     match limit.node:
         case tree.Name(id):
             return id in _names(index)

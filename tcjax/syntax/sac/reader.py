@@ -20,7 +20,7 @@ GRAMMAR: Final = Path(__file__).with_name("grammar.lark")
 def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
     """The functions, definitions and the expression of a text.
 
-    `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
+    `name` is the text's name in errors, `first_line` the number of its first line. Takes time linear in the text's
     length, and never recurses. Raises `CompileError` (TC0101 to TC0110, TC0503), and nothing else, for any text.
     """
     source = Source(text, name, first_line, is_sac=True)
@@ -47,13 +47,13 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
 
 
 def tokens_of(source: Source) -> list[Token]:
-    """The words of a text and ``$END``, whether or not it can be read; comments are none."""
+    """The words of a text and ``$END``, whether or not it parses, without comments."""
     _, lexer = _tables()
     return lexer.tokens(source)
 
 
 @cache
 def _tables() -> tuple[Lark, Lexer]:
-    """The tables of the grammar, read for the first text: to tell that a text is TC needs none."""
+    """The tables of the grammar, loaded for the first text: recognising TC needs none."""
     parser = parser_of(GRAMMAR, Builder())
     return parser, Lexer(parser)

@@ -1,8 +1,8 @@
-"""How SaC text spells types and the suffixes of numbers, and the words that cannot be names."""
+"""How SaC text spells types and number suffixes, and the words that cannot be names."""
 
 from typing import Final
 
-# What a writer may say for a type, and its canonical name.
+# The spellings of types, and their canonical names.
 TYPES: Final[dict[str, str]] = {
     **{
         name: name
@@ -19,7 +19,7 @@ TYPES: Final[dict[str, str]] = {
 # SaC's own names; every other type prints under its canonical name.
 PRINTED_TYPES: Final = {"float32": "float", "float64": "double", "int32": "int"}
 
-# `2f`, `4l`: the type that a number's suffix names.
+# `2f`, `4l`: the type named by a number's suffix.
 SUFFIXES: Final[dict[str, str]] = {
     "b": "int8",
     "s": "int16",

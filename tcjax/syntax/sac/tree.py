@@ -1,7 +1,7 @@
 """The tree of the SaC notation: array expressions, comprehensions, functions.
 
-An array language has other nodes than index notation, so it has a tree of its own; both become one typed IR. Equality
-ignores where a node came from, so ``read(write(tree)) == tree`` is a law.
+An array language has other nodes than index notation, so it has its own tree; both become one typed IR. Equality
+ignores the place of a node, so ``read(write(tree)) == tree`` is a law.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ..ast import Node
 class Number(Node):
     """``3``, ``2.5``, ``1e-3``, ``true``; with a suffix, ``2f`` or ``1d``, `scalar` is the type that it names.
 
-    `scalar` is a canonical type name (``float32``, not ``float``), None where the literal takes its partner's type.
+    `scalar` is a canonical type name (``float32``, not ``float``), None if the literal takes its neighbour's type.
     """
 
     value: bool | int | float
@@ -109,7 +109,7 @@ class IndexPattern(Node):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Node):
-    """One side of a generator: an int vector or ``.``; `strict` where ``<`` and not ``<=`` stands beside it."""
+    """One side of a generator: an int vector or ``.``; `strict` for ``<`` instead of ``<=``."""
 
     value: "Expr | Dot"
     strict: bool
@@ -117,7 +117,9 @@ class Bound(Node):
 
 @dataclass(frozen=True, slots=True)
 class Generator(Node):
-    """``lower <= index < upper step s width w``; each part may be missing, not both bounds. No width without a step."""
+    """``lower <= index < upper step s width w``; each part may be missing, but not both bounds. No width without a
+    step.
+    """
 
     lower: Bound | None
     upper: Bound | None
@@ -136,7 +138,7 @@ class Partition(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """``{ partition; partition }``: the first that covers an element defines it, the last decides the shape."""
+    """``{ partition; partition }``: the first one that covers an element defines it, the last one fixes the shape."""
 
     partitions: tuple[Partition, ...]
 
@@ -205,7 +207,7 @@ class Function(Node):
 
 @dataclass(frozen=True, slots=True)
 class Program(Node):
-    """Functions, lets, and the expression that they are for; None in a text of functions alone."""
+    """Functions, lets, and the final expression; None in a text of functions only."""
 
     functions: tuple[Function, ...]
     lets: tuple[Let, ...]

@@ -1,4 +1,4 @@
-"""A tree as SaC text: no parenthesis too many, and it reads back as the same tree."""
+"""A tree as SaC text without redundant parentheses, which reads back as the same tree."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from .spelling import KEYWORDS, PRINTED_SUFFIXES, PRINTED_TYPES, TYPES
 
 
 def write(program: tree.Program) -> str:
-    """The text of a program; every tree that can be read reads back equal: ``read(write(tree)) == tree``.
+    """The text of a program; every tree that was read reads back equal: ``read(write(tree)) == tree``.
 
     Raises TC0203 for a name that is a keyword of SaC.
     """
@@ -79,7 +79,7 @@ def _let(let: tree.Let) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The text of an expression, how tight its outermost operator binds, and its operators outside of all brackets."""
+    """The text of an expression, how tightly its outermost operator binds, and its operators outside all brackets."""
 
     text: str
     level: int
@@ -87,7 +87,7 @@ class _Text:
 
 
 def _text(expr: tree.Expr) -> _Text:
-    """An expression, its parts first: as deep as it is, this recurses no deeper."""
+    """The text of an expression, parts first: iterative, so that depth is not limited."""
     order: list[tree.Expr] = []
     pending = [expr]
     while pending:
@@ -135,7 +135,7 @@ def _expressions(values: "Iterable[tree.Expr | tree.Dot | None]") -> list[tree.E
 
 
 def _operation(expr: tree.Expr, parts: list[_Text]) -> _Text:
-    """The text of an expression, given that of its parts."""
+    """The text of an expression, given the texts of its parts."""
     match expr:
         case tree.Number():
             return _number(expr)
@@ -193,7 +193,8 @@ def _generator(
     text = repeated
     if bounds.lower is not None:
         limit = _limit(bounds.lower, texts)
-        # Left of a relation, what looks like the index is the index, but for a pattern without names between two.
+        # Left of a relation, what looks like the index is taken for it, except a pattern without names between two
+        # relations.
         is_meant = bounds.upper is not None and repeated == "[]"
         limit = f"({limit})" if is_index(index, bounds.lower.value) and not is_meant else limit
         text = f"{limit} {_relation(bounds.lower)} {text}"
@@ -219,17 +220,17 @@ def _dot(dot: tree.Dot) -> str:
 
 
 def _within(part: _Text, level: int) -> str:
-    """A part where operators of `level` or tighter can stand; a looser one stands in parentheses."""
+    """A part where operators of `level` or tighter can stand; a looser one goes in parentheses."""
     return part.text if part.level >= level else f"({part.text})"
 
 
 def _bare(part: _Text, level: int) -> frozenset[str]:
-    """What stays outside of brackets where the part stands `_within` a level."""
+    """The operators outside brackets after the part was written `_within` a level."""
     return part.bare if part.level >= level else frozenset()
 
 
 def _outside(part: _Text, *operators: str) -> str:
-    """A part where `operators` mean something else, unless brackets are around them."""
+    """A part where `operators` would have another meaning; brackets protect them."""
     return f"({part.text})" if part.bare.intersection(operators) else part.text
 
 
@@ -249,7 +250,7 @@ def _name(name: str, node: Node) -> str:
 
 
 def _number(number: tree.Number) -> _Text:
-    """Negative numbers are operations in SaC text, and so are those that no digits say."""
+    """Negative numbers are operations in SaC text, and so are those that cannot be written as digits."""
     value, scalar = number.value, number.scalar
     if isinstance(value, bool):
         return _Text("true" if value else "false", POSTFIX)

@@ -1,4 +1,4 @@
-"""What each rule of the grammar becomes: the tree, with spans, never deeper than MAX_DEPTH."""
+"""What each grammar rule becomes: tree nodes with spans, never deeper than MAX_DEPTH."""
 
 from typing import Final
 
@@ -11,16 +11,16 @@ from .number import number
 from .precedence import PRECEDENCE
 from .spelling import OPERATORS, TYPES
 
-# What a list of dimensions begins with where `...` does.
+# The beginning of a list of dimensions that starts with `...`.
 _BATCH: Final = object()
-_SHALLOWER: Final = "compute a part of it in a statement of its own, or write a long sum as `sum[k](...)`"
+_SHALLOWER: Final = "compute a part of it in a separate statement, or write a long sum as `sum[k](...)`"
 
 
 class Builder(Lists):
-    """One method for each rule, or its alias, in the order of the grammar.
+    """One method for each rule or its alias, in the order of the grammar.
 
-    The parser calls them as it goes, with the rule's tokens and with what its rules became: a `Piece`, or a list of
-    them. No method recurses, so no text is too deep for it.
+    The parser calls them with the rule's tokens and the results of its subrules: a `Piece`, or a list of them. No
+    method recurses, so no text is too deep.
     """
 
     # ---------------------------------------------------------------- lists
@@ -194,7 +194,7 @@ class Builder(Lists):
             name = function.text
             raise CompileError(
                 Code.WRONG_ARGUMENT_COUNT,
-                f"`{name}` takes 2 values, here are {given}",
+                f"`{name}` takes 2 values, but got {given}",
                 function.span_to(closing),
                 help=f"write `{name}(a, {name}(b, c))` for three values, `{name}[k](e)` for the values at every `k`",
             )

@@ -1,4 +1,4 @@
-"""What people write who know other notations: C, Julia, NumPy, einops; and what TC writes instead."""
+"""Habits from other notations - C, Julia, NumPy, einops - and what TC writes instead."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -8,7 +8,7 @@ from ..lexing import REDUCTIONS, Token, open_brackets, short, token_after, token
 
 
 def habit(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """What to write instead of what other languages have at ``tokens[position]``; nothing for what none of them has."""
+    """What to write instead of another language's construct at ``tokens[position]``; empty if it is not recognised."""
     for known in _HABITS:
         help = known(tokens, position, accepted)
         if help:
@@ -17,13 +17,13 @@ def habit(tokens: list[Token], position: int, accepted: set[str]) -> str:
 
 
 def sign(tokens: list[Token], position: int) -> str:
-    """The same for a character that TC has not, where its neighbours tell what it was meant to do."""
+    """The same for a character that TC does not have, if its neighbours show what it was meant to do."""
     found, before, after = tokens[position], token_before(tokens, position), token_after(tokens, position)
     match found.text:
         case "." if after.text in _ELEMENTWISE:
-            return f"every operation is one of elements: leave the point before `{after.text}` out"
+            return f"every operation is elementwise: leave out the dot before `{after.text}` out"
         case "." if before.type == "NAME" and token_after(tokens, position + 1).type == "LPAR":
-            return f"functions stand alone: `{after.text}(...)`, without `{short(before.text)}.`"
+            return f"functions have no prefix: write `{after.text}(...)` without `{short(before.text)}.`"
         case "@" if position and before.type in ("NAME", "RPAR"):
             return "name the index that is summed: `sum[k](A(i, k) * B(k, j))`"
         case "'" if before.type in ("NAME", "RPAR"):
@@ -39,7 +39,7 @@ def target_of(before: list[Token]) -> str:
 
 
 def start_of_target(before: list[Token]) -> int:
-    """Where the left side begins that `before` ends with."""
+    """The position where the left side at the end of `before` begins."""
     start = len(before) - 1
     if before and before[-1].type == "RPAR":
         opening = open_brackets(before[:-1])
@@ -55,10 +55,10 @@ _ELEMENTWISE: Final = frozenset(("*", "/", "+", "-", "^"))
 
 
 def _torn_operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For ``+ =!``, ``max =`` and what else has the signs of an assignment, with spaces or in another order."""
+    """Help for ``+ =!``, ``max =`` and other assignment signs with spaces or in another order."""
     found, before = tokens[position], token_before(tokens, position)
     if before.type in ("UPDATE", "REDUCE") and found.text in ("=", "!=", "=="):
-        return f"`{before.text}` is the whole operator: leave the `{found.text}` behind it out"
+        return f"`{before.text}` is the whole operator: leave the `{found.text}` after it out"
     if "UPDATE" in accepted:
         start = position
     elif before.text == "=" and before.end == found.column and found.text in ("+", "*", ">"):
@@ -100,12 +100,12 @@ def _operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
 # ---------------------------------------------------------------- words
 
 _FOREIGN: Final = {
-    "if": "TC has no `if`: write `c ? a : b`, or a guard behind the statement: `where c`",
+    "if": "TC has no `if`: write `c ? a : b`, or a guard after the statement: `where c`",
     "else": "TC has no `else`: write `c ? a : b`",
     "for": "every index runs by itself; steps that need the one before read `for t in 1:N { h(t) = a(t) * h(t-1) }`",
     "while": "every index runs by itself, `where i in 0:N`; a loop has a known number of steps, `for t in 1:T { ... }`",
     "return": "TC has no `return`: name the outputs in the head of the def, `-> (C)`",
-    "let": "a let stands behind the statement: `O(i) = t * t where t = A(i)`",
+    "let": "a let goes after the statement: `O(i) = t * t where t = A(i)`",
     "lambda": "TC has no `lambda`: write a `def`, or pass a Python function in `fns`",
     **dict.fromkeys(
         ("function", "fn", "func", "fun"), "a definition begins with `def`: `def f(float(N) A) -> (C) { ... }`"
@@ -119,20 +119,20 @@ def _word(tokens: list[Token], position: int, accepted: set[str]) -> str:
 
 
 def _type(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For the types of other languages: ``A: float``, ``float[N] A``, ``float A[N]``, ``f32(N) A``."""
+    """Help for the types of other languages: ``A: float``, ``float[N] A``, ``float A[N]``, ``f32(N) A``."""
     found, before = tokens[position], token_before(tokens, position)
     parameters = accepted == {"COMMA", "RPAR"} and "ARROW" not in {token.type for token in tokens[:position]}
     if parameters and found.type == "COLON":
-        return f"a type stands before its tensor, without a `:`: `float(N) {before.text}`"
+        return f"a type goes before its tensor, without a `:`: `float(N) {before.text}`"
     if found.type == "LSQB" and (before.type in ("TYPE", "TYPE_WORD") or parameters):
-        return "sizes stand in parentheses behind the type: `float(M, K) A`"
+        return "sizes go in parentheses after the type: `float(M, K) A`"
     if parameters and before.text in _TYPES:
         return f"there is no type `{before.text}`: write `{_TYPES[before.text]}`, as in `{_TYPES[before.text]}(N) A`"
     earlier = token_before(tokens, position - 1)
     if found.type == "LPAR" and before.type == "NAME" and earlier.type in ("TYPE", "TYPE_WORD"):
-        return f"sizes stand behind the type: `{tokens[position - 2].text}(N) {before.text}`"
+        return f"sizes go after the type: `{tokens[position - 2].text}(N) {before.text}`"
     if found.type == "LPAR" and earlier.type == "ARROW":
-        return f"an output with a type stands in parentheses: `-> (float(N) {before.text})`"
+        return f"an output with a type goes in parentheses: `-> (float(N) {before.text})`"
     types = ("TYPE", "TYPE_WORD")
     heads = found.type in ("NAME", *types) and (before.type in types or before.text == ")")
     if heads and "ARROW" in {t.type for t in tokens} and "DEF" not in {t.type for t in tokens}:
@@ -154,7 +154,7 @@ _TYPES: Final = {
 
 
 def _range(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For ``where k in range(3)``, ``k in [0,3)``, ``k = 0:3``, ``0:3:2``, and clauses without their ``where``."""
+    """Help for ``where k in range(3)``, ``k in [0,3)``, ``k = 0:3``, ``0:3:2``, and clauses without their ``where``."""
     found, before, after = tokens[position], token_before(tokens, position), token_after(tokens, position)
     clause = [token.type for token in tokens[:position]]
     inside = "WHERE" in clause[-12:]
@@ -169,13 +169,13 @@ def _range(tokens: list[Token], position: int, accepted: set[str]) -> str:
         return "write a comma between the clauses of a `where`: `where k < 3, i in 0:N`"
     if found.type == "COMMA" and "SEMICOLON" in accepted:
         if token_after(tokens, position + 1).type == "IN":
-            return f"clauses stand behind `where`: `where {after.text} in 0:N`"
+            return f"clauses go after `where`: `where {after.text} in 0:N`"
         return "a statement ends without a comma: leave it out, or write `;`"
     return ""
 
 
 def _subscript(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For ``A(i, :)``, ``max(e, axis=1)``, ``sum[k] e`` and ``B(i), C(i) = ...``."""
+    """Help for ``A(i, :)``, ``max(e, axis=1)``, ``sum[k] e`` and ``B(i), C(i) = ...``."""
     found, before = tokens[position], token_before(tokens, position)
     if found.type == "COLON" and before.type in ("LPAR", "COMMA") and "NUMBER" in accepted:
         return "name an index for every dimension: `A(i, j)`"
@@ -185,7 +185,7 @@ def _subscript(tokens: list[Token], position: int, accepted: set[str]) -> str:
         opening = max(at for at in range(position) if tokens[at].type == "LSQB")
         if tokens[opening - 1].text in REDUCTIONS:
             head = "".join(token.text for token in tokens[opening - 1 : position])
-            return f"what is reduced stands in parentheses: `{short(head)}(...)`"
+            return f"what is reduced goes in parentheses: `{short(head)}(...)`"
     if found.type == "COMMA" and "UPDATE" in accepted and before.type == "RPAR":
         return "write one statement for each tensor; only a call gives several: `O1, O2 = f(A, B)`"
     return ""

@@ -1,4 +1,4 @@
-"""The words for a text that does not parse: what was expected, what stands there, and what to write instead."""
+"""The messages for a text that does not parse: what was expected, what was found, and what to write instead."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from .habits import habit, sign, start_of_target, target_of
 
 
 def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]) -> CompileError:
-    """The error at `found`, which is ``tokens[position]`` or a part of it, where only `accepted` could stand."""
+    """The error at `found`, which is ``tokens[position]`` or a part of it, where only `accepted` tokens are valid."""
     if found.type == "UNKNOWN":
         instead = sign(tokens, position)
         return unknown_character(found, _INSTEAD | ({found.text: instead} if instead else {}), "#")
@@ -59,7 +59,7 @@ _SPELLINGS: Final = {
 
 
 def _expected(accepted: set[str]) -> str:
-    """`accepted` in words: what a writer would call it rather than every token that could begin it."""
+    """`accepted` in words: named as a writer would, not token by token."""
     closing = [_SPELLINGS[terminal] for terminal in ("COLON", "COMMA", "RPAR", "RSQB") if terminal in accepted]
     if "EXISTS" in accepted:
         return "a range, a let or a guard"
@@ -85,7 +85,7 @@ _KEYWORDS: Final = frozenset(("DEF", "WHERE", "IN", "EXISTS", "EXTREMUM", "TYPE"
 
 
 def _keyword(found: Token, accepted: set[str]) -> str:
-    """For a keyword where a name could stand, and for a second ``where``."""
+    """Help for a keyword where a name is expected, and for a second ``where``."""
     if found.type == "WHERE" and "SEMICOLON" in accepted:
         return "a statement has one `where`: write a comma between its clauses"
     if found.type in _KEYWORDS and "NAME" in accepted and "NUMBER" not in accepted:
@@ -93,12 +93,12 @@ def _keyword(found: Token, accepted: set[str]) -> str:
     return ""
 
 
-# What stands behind a factor, and behind the left side of no statement.
+# Tokens that may follow a factor, but not the left side of a statement.
 _ENDS: Final = frozenset(("$END", "RBRACE", "SEMICOLON", "WHERE", "MINUS", "BINARY", "NAME"))
 
 
 def _missing_operator(before: list[Token]) -> CompileError | None:
-    """For ``C(m,n) +=! A(m,k) B(k,n)``, which reads as a statement and the left side of another."""
+    """Help for ``C(m,n) +=! A(m,k) B(k,n)``, which parses as a statement and the left side of another."""
     start = start_of_target(before)
     factor, here = token_before(before, start), before[start]
     if factor.type not in ("RPAR", "NAME", "NUMBER", "SIZE") or factor.line != here.line:
@@ -108,14 +108,14 @@ def _missing_operator(before: list[Token]) -> CompileError | None:
     text = target_of(before)
     return CompileError(
         Code.UNEXPECTED_TOKEN,
-        f"no operator stands between `{short(factor.text)}` and `{text}`",
+        f"there is no operator between `{short(factor.text)}` and `{text}`",
         here.span_to(before[-1]),
         help=f"to multiply write `* {text}`",
     )
 
 
 def _assignment(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For a statement whose left side is not followed by ``=`` or ``+=!``."""
+    """Help for a statement whose left side is not followed by ``=`` or ``+=!``."""
     if "UPDATE" not in accepted:
         return ""
     before, found, after = tokens[:position], tokens[position], token_after(tokens, position)
@@ -124,7 +124,7 @@ def _assignment(tokens: list[Token], position: int, accepted: set[str]) -> str:
         case "BINARY", "EQUAL" if found.text in _COMBINING:
             return f"TC has no `{found.text}=`: write {_COMBINING[found.text].format(target)}"
         case "MINUS", "EQUAL":
-            # What is there already is kept; what is not begins at zero.
+            # An existing tensor is kept; a new one begins at zero.
             written = any(_writes(tokens, at, before[start].text) for at in range(start))
             sign = "+=" if written else "+=!"
             return f"TC has no `-=`: write `{target} {sign} -({_right_side(tokens, position + 2)})`"
@@ -138,7 +138,7 @@ def _assignment(tokens: list[Token], position: int, accepted: set[str]) -> str:
         case "LSQB", _:
             closing = closing_bracket(tokens, position) or position
             listed = "".join(", " if t.type == "COMMA" else t.text for t in tokens[position + 1 : closing])
-            return f"the indices of a tensor stand in parentheses: `{target}({short(listed) or 'i, j'}) = ...`"
+            return f"the indices of a tensor go in parentheses: `{target}({short(listed) or 'i, j'}) = ...`"
         case _:
             if any(t.text == "//" and (at == 0 or before[at - 1].line < t.line) for at, t in enumerate(before)):
                 return "a comment begins with `#` and ends with its line; `//` divides integers"
@@ -156,7 +156,7 @@ def _writes(tokens: list[Token], position: int, name: str) -> bool:
 
 
 def _right_side(tokens: list[Token], start: int) -> str:
-    """The right side that begins here, as it was written if it is short and ends with its line."""
+    """The right side that begins here, as written if it is short and ends with its line."""
     first = tokens[min(start, len(tokens) - 1)]
     end = next(
         at for at in range(start, len(tokens)) if tokens[at].type in _ENDS_A_SIDE or tokens[at].line != first.line
@@ -169,7 +169,7 @@ def _right_side(tokens: list[Token], start: int) -> str:
 _ENDS_A_SIDE: Final = frozenset(("$END", "RBRACE", "SEMICOLON", "WHERE"))
 
 
-# What a sign of logic combines, and what to write for it.
+# What a logic sign combines, and what to write for it.
 _COMBINING: Final = {
     "&": "`{0} all=! ...` where every value has to hold",
     "|": "`{0} any=! ...` where one value is enough",
@@ -177,19 +177,19 @@ _COMBINING: Final = {
 
 
 def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
-    """For brackets that are open, that close nothing, or that are of the wrong kind."""
+    """Help for brackets that are open, that close nothing, or that are of the wrong kind."""
     opened = open_brackets(before)
     innermost = before[opened[-1]] if opened else None
     if (innermost and innermost.type == "LSQB") or (before and before[-1].type == "RSQB" and "LPAR" in accepted):
         read = _read_in_brackets(before)
         reduces = "`r[k, l in 0:3](e)` reduces over k and l"
         if found.text in _COMPARISONS and innermost is not None:
-            return "a condition in the brackets of a reduction stands behind `where`: `sum[s where s <= t](e)`"
+            return "a condition in the brackets of a reduction goes after `where`: `sum[s where s <= t](e)`"
         if read is None:
-            return f"{reduces}; a tensor's indices stand in parentheses: `A(i, j)`"
-        return f"a tensor's indices stand in parentheses: `{read}`; {reduces}"
+            return f"{reduces}; a tensor's indices go in parentheses: `A(i, j)`"
+        return f"a tensor's indices go in parentheses: `{read}`; {reduces}"
     if found.type == "LBRACE" and before and before[-1].text in REDUCTIONS:
-        return f"the indices of a reduction stand in square brackets: `{before[-1].text}[k](e)`"
+        return f"the indices of a reduction go in square brackets: `{before[-1].text}[k](e)`"
     if found.type in ("RPAR", "RSQB", "RBRACE") and (innermost is None or innermost.type == "LBRACE"):
         return "" if "NUMBER" in accepted else f"this `{found.text}` closes nothing: leave it out"
     if innermost is None:
@@ -206,7 +206,7 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
 
 
 def _read_in_brackets(before: list[Token]) -> str | None:
-    """``A(i, j)`` for ``A[i, j]`` at the end of `before`; None for what is long, or reads like a reduction."""
+    """``A(i, j)`` for ``A[i, j]`` at the end of `before`; None if it is long or looks like a reduction."""
     start = next((at for at in range(len(before) - 1, 0, -1) if before[at].type == "LSQB"), 0)
     inside = before[start + 1 : -1] if before[-1].type == "RSQB" else []
     plain = all(token.type in ("NAME", "NUMBER", "COMMA") for token in inside)
@@ -220,14 +220,14 @@ _COMPARISONS: Final = frozenset(("<", ">", "<=", ">=", "==", "!="))
 
 
 def _type_behind(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    """For a parameter written as ``A float(N)``."""
+    """Help for a parameter written as ``A float(N)``."""
     if accepted != {"COMMA", "RPAR"} or tokens[position].type not in ("TYPE", "TYPE_WORD"):
         return ""
     end = position + 1
     if tokens[end].type == "LPAR":
         end = next((at for at in range(end, len(tokens)) if tokens[at].type == "RPAR"), end) + 1
     if end < len(tokens) and tokens[end].type in ("COMMA", "RPAR"):
-        return "a type stands before its tensor: `float(M, K) A`"
+        return "a type goes before its tensor: `float(M, K) A`"
     return ""
 
 
@@ -235,7 +235,7 @@ _PAST_PARENTHESIS: Final = frozenset(("RBRACE", "LBRACE", "RSQB", "WHERE", "EQUA
 
 
 def _place(before: Token, found: Token, accepted: set[str]) -> str:
-    """For what is left: what this place of a text holds."""
+    """Help for everything else: what this place of a text may contain."""
     if "EXISTS" in accepted:
         return "write `where i in 0:N`, `where t = e`, `where exists e`, `where unique J(i)` or `where i <= j`"
     if found.type == "ELLIPSIS":
@@ -249,9 +249,9 @@ def _place(before: Token, found: Token, accepted: set[str]) -> str:
     if accepted == {"ARROW"}:
         return "name the outputs: `-> (C) {`"
     if accepted == {"LBRACE"}:
-        return "the statements of a def stand in braces: `def f(float(N) A) -> (C) { ... }`"
+        return "the statements of a def go in braces: `def f(float(N) A) -> (C) { ... }`"
     if "DEF" in accepted and "NAME" not in accepted:
-        return "beside a def there are only defs: put every statement in the `{ }` of one"
+        return "next to a def there can only be other defs: put every statement in the `{ }` of one"
     if "DEF" in accepted or "SEMICOLON" in accepted or "RBRACE" in accepted:
         return _statement(before, found, accepted)
     if {"COLON", "DOTS"} <= accepted or accepted == {"COLON"}:
@@ -261,15 +261,15 @@ def _place(before: Token, found: Token, accepted: set[str]) -> str:
     if accepted >= _STATEMENT:
         return "a parameter reads `float(M, K) A`, or only `A` for any type"
     if accepted == {"NAME"} and before.type in ("TYPE", "TYPE_WORD", "RPAR"):
-        return "name the tensor behind its type: `float(N) A`"
+        return "name the tensor after its type: `float(N) A`"
     return ""
 
 
 def _statement(before: Token, found: Token, accepted: set[str]) -> str:
-    """For what neither goes on with a statement nor begins one."""
+    """Help for a token that neither continues a statement nor begins one."""
     if found.type == "EQUAL" and "BINARY" in accepted:
         name = before.text if before.type == "NAME" else "t"
-        return f"compare with `==`; a let stands behind `where`: `where {name} = e`"
+        return f"compare with `==`; a let goes after `where`: `where {name} = e`"
     if found.type == "EQUAL" and before.type == "NAME":
         return f"declare first, then define: `float(N) {before.text}` and `{before.text}(i) = ...`"
     return "a statement begins with the tensor that it defines: `O(i) = ...`"

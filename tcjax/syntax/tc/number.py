@@ -1,4 +1,4 @@
-"""What a number in a text is worth."""
+"""The value of a number in a text."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ _VALUE: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def number(token: Token) -> int | float | complex:
-    """The value of ``3``, ``0x1F``, ``.5``, ``3E-5`` or ``2i``; raises TC0107 where there is none."""
+    """The value of ``3``, ``0x1F``, ``.5``, ``3E-5`` or ``2i``; raises TC0107 if it is invalid."""
     text = token.text
     checked_length(token)
     match = _VALUE.match(text)

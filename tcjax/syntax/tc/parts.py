@@ -1,4 +1,4 @@
-"""The definitions of a text apart, so that a mistake in one does not hide those of the others."""
+"""Splits a text into its definitions, so that a mistake in one does not hide those in the others."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +10,7 @@ from .reader import tokens_of
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One definition's text, its lines and columns where the whole text has them, its name, and all words in it."""
+    """One definition's text, at its lines and columns in the whole text, its name, and all words in it."""
 
     text: str
     first_line: int
@@ -19,9 +19,9 @@ class Part:
 
 
 def parts(text: str, name: str = "<text>", first_line: int = 1) -> list[Part]:
-    """A part for each ``def``, as it is written; a text without any is one part.
+    """One part for each ``def``; a text without any is one part.
 
-    What stands before the first ``def`` belongs to its part.
+    Text before the first ``def`` belongs to its part.
     """
     tokens = tokens_of(Source(text, name, first_line))
     begins = [position for position, token in enumerate(tokens) if token.type == "DEF"]
@@ -39,7 +39,7 @@ def parts(text: str, name: str = "<text>", first_line: int = 1) -> list[Part]:
 
 
 def _between(lines: list[str], start: Token, stop: Token, first_line: int) -> str:
-    """The text from one token to before another, columns kept."""
+    """The text from one token up to another, with columns kept."""
     taken = lines[start.line - first_line : stop.line - first_line + 1]
     taken[-1] = taken[-1][: stop.column - 1]
     taken[0] = " " * (start.column - 1) + taken[0][start.column - 1 :]

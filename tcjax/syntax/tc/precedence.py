@@ -1,4 +1,4 @@
-"""Which binary operator binds tighter: the places that they have in C, comparisons on one level."""
+"""Which binary operator binds tighter: as in C, but with all comparisons on one level."""
 
 from typing import Final
 

@@ -21,7 +21,7 @@ _LEXER: Final = Lexer(_PARSER)
 def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
     """The definitions of a text, or, of a text without ``def``, one definition called ``kernel``.
 
-    `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
+    `name` is the text's name in errors, `first_line` the number of its first line. Takes time linear in the text's
     length, and never recurses. Raises `CompileError` (TC0101 to TC0107, TC0503), and nothing else, for any text.
     """
     source = Source(text, name, first_line)
@@ -50,7 +50,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
 
 
 def tokens_of(source: Source) -> list[Token]:
-    """The words of a text and ``$END``, whether or not it can be read; comments are none."""
+    """The words of a text and ``$END``, whether or not it parses, without comments."""
     tokens = _LEXER.tokens(source)
     demote_words(tokens)
     return tokens

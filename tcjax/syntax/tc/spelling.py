@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# What a writer may say for a type, and its canonical name. (`ir.types` has the same table: rooms do not share it.)
+# The spellings of types, and their canonical names. (`ir.types` has the same table: rooms do not share it.)
 TYPES: Final[dict[str, str]] = {
     **{
         name: name

@@ -1,4 +1,4 @@
-"""Words whose meaning depends on what stands around them."""
+"""Words whose meaning depends on their context."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -6,15 +6,15 @@ from typing import Final
 
 from ..lexing import Token
 
-# Names of TC that this reader also takes as words, unless the text uses them as names.
+# Names of TC that this reader also treats as words, unless the text uses them as names.
 _WORDS: Final = frozenset(("TYPE_WORD", "BINARY_WORD", "NOT_WORD"))
 
 
 def demote_words(tokens: list[Token]) -> None:
-    """Make `half` a name in a text where a tensor or an index is called so.
+    """Makes `half` a name in a text that uses it as a tensor or an index.
 
-    As a type or an operator a word never stands before a comma or a closing parenthesis; a name that is declared
-    or used as an index does. So TC's programs keep their meaning.
+    As a type or an operator a word never comes before a comma or a closing parenthesis; a declared name or an index
+    does. So TC's programs keep their meaning.
     """
     names = {a.text for a, b in pairwise(tokens) if a.type in _WORDS and b.type in ("COMMA", "RPAR")}
     if names:
@@ -24,7 +24,7 @@ def demote_words(tokens: list[Token]) -> None:
 
 
 def split(token: Token) -> Iterator[Token]:
-    """The tokens ``name``, ``=`` (and ``!``) of ``name=!``, where no reduction can stand."""
+    """The tokens ``name``, ``=`` (and ``!``) of ``name=!``, where no reduction is possible."""
     name = token.text.rstrip("!").rstrip("=")
     start = token.column
     for type, text in (("NAME", name), ("EQUAL", "="), ("NOT", "!")):

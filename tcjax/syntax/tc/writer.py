@@ -1,4 +1,4 @@
-"""A tree as TC text: one line a statement, no parenthesis too many, and it reads back as the same tree."""
+"""A tree as TC text: one statement per line, without redundant parentheses; it reads back as the same tree."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -15,8 +15,8 @@ _CALLED: Final = {"truediv": "fdivide", "**": "pow"}
 def write(tree: ast.Program | ast.Definition | ast.Statement | ast.Expr) -> str:
     """The text of a tree.
 
-    Every tree that TC text can say reads back equal: ``read(write(tree)) == tree``. What only the Python notation
-    can say is written as what means the same: ``a ** b`` as ``pow(a, b)``, Python's ``a / b`` as ``fdivide(a, b)``,
+    Every tree that TC text can express reads back equal: ``read(write(tree)) == tree``. Constructs that only the Python
+    notation has are written as equivalents: ``a ** b`` as ``pow(a, b)``, Python's ``a / b`` as ``fdivide(a, b)``,
     ``True`` as ``bool(1)``. Raises TC0203 for a name that is a keyword of TC.
     """
     match tree:
@@ -104,12 +104,12 @@ def _clause(clause: ast.Clause) -> str:
 
 # ---------------------------------------------------------------- expressions
 
-# A text, and how tight its outermost operator binds.
+# A text, and how tightly its outermost operator binds.
 Levelled = tuple[str, int]
 
 
 def _expression(expr: ast.Expr) -> str:
-    """The text of an expression, its parts first: as deep as it is, this recurses no deeper."""
+    """The text of an expression, parts first: iterative, so that depth is not limited."""
     order: list[ast.Expr] = []
     pending = [expr]
     while pending:
@@ -142,7 +142,7 @@ def _parts(expr: ast.Expr) -> tuple[ast.Expr, ...]:
 
 
 def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
-    """The text of an expression, given that of its parts."""
+    """The text of an expression, given the texts of its parts."""
     match expr:
         case ast.Number(value):
             return _number(value)
@@ -162,7 +162,7 @@ def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
             return f"{_CALLED[operator]}({_listed(parts)})", OPERAND
         case ast.Binary(operator):
             level = PRECEDENCE[operator]
-            # Without parentheses `a < b < c` would read as if it meant both.
+            # Without parentheses `a < b < c` would look like a chained comparison.
             first = level + 1 if level == PRECEDENCE["<"] else level
             return f"{_within(parts[0], first)} {operator} {_within(parts[1], level + 1)}", level
         case ast.Conditional():
@@ -178,7 +178,7 @@ def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
 
 
 def _within(part: Levelled, level: int) -> str:
-    """A part where operators of `level` or tighter can stand; a looser one stands in parentheses."""
+    """A part where operators of `level` or tighter can stand; a looser one goes in parentheses."""
     text, own = part
     return text if own >= level else f"({text})"
 
@@ -212,7 +212,7 @@ def _name(name: str, node: ast.Node) -> str:
 
 
 def _number(value: bool | int | float | complex) -> tuple[str, int]:
-    """Negative and complex numbers are operations in TC text; both bind as such."""
+    """Negative and complex numbers are operations in TC text, with their precedence."""
     match value:
         case bool():
             return f"bool({int(value)})", OPERAND

@@ -1,4 +1,4 @@
-"""Steps as statements: what is needed of them, with the ranges that inference would not find."""
+"""Steps as statements: only those that are needed, with explicit ranges only where inference would not find them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ def needed(steps: Sequence[Step], results: Iterable[ir.Tensor]) -> tuple[Step, .
     for run in reversed(runs):
         own: list[Step] = []
         number = -1
-        # What a step of a loop reads, one that is further down may write.
+        # A step of a loop may read what a step further down writes.
         while number < len(wanted):
             number, own = len(wanted), []
             for step in reversed(run):
@@ -36,10 +36,10 @@ def needed(steps: Sequence[Step], results: Iterable[ir.Tensor]) -> tuple[Step, .
 
 
 def clauses(function: ir.Function, steps: Sequence[Step], places: Mapping[str, Place], sizes: Sizes) -> ir.Function:
-    """The function with the steps as statements, and no range that inference finds.
+    """The function with the steps as statements, without ranges that inference finds.
 
-    `places` are the logical ranges of the tensors' dimensions, `sizes` names for formulas: a range that is found by
-    that name is the right one.
+    `places` are the logical ranges of the tensors' dimensions, `sizes` names for formulas: an inferred range under that
+    name is correct.
     """
     statements: list[ir.Statement] = []
     tensors = {parameter.name: parameter for parameter in function.parameters}
@@ -56,7 +56,7 @@ def clauses(function: ir.Function, steps: Sequence[Step], places: Mapping[str, P
 
 
 def _loops(steps: Sequence[Step], depth: int = 0, first: int = 0) -> Iterator[ir.Loop]:
-    """The loops around steps, each behind those around it."""
+    """The loops around steps, outer ones first."""
     for _, run in groupby(steps, key=lambda step: step.loops[depth] if depth < len(step.loops) else None):
         inside = tuple(run)
         if depth < len(inside[0].loops):
@@ -67,7 +67,7 @@ def _loops(steps: Sequence[Step], depth: int = 0, first: int = 0) -> Iterator[ir
 
 
 def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
-    """``O(i) = sum[j](e - c)`` for ``O(i) +=! e - c``, which a reader may take for a sum of `e` alone."""
+    """``O(i) = sum[j](e - c)`` for ``O(i) +=! e - c``, which might be misread as a sum of `e` alone."""
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
         return statement
     reduction = frozenset(statement.reduction)
@@ -85,7 +85,7 @@ def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumul
 
 
 def _in_sums(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
-    """``O(i) +=! d(i,j) * sum[u](f(u))`` for ``O(i) +=! d(i,j) * f(u)``, of which a reader is warned (TC1209)."""
+    """``O(i) +=! d(i,j) * sum[u](f(u))`` for ``O(i) +=! d(i,j) * f(u)``, which would cause a warning (TC1209)."""
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM:
         return statement
     reduction = frozenset(statement.reduction)
@@ -114,7 +114,7 @@ def _in_sums(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
 
 
 class _Clauses:
-    """One statement after others, of which all that counts is where their tensors are."""
+    """One statement after earlier ones, of which only the positions of their tensors matter."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Clauses:
         fills = [zeroed(tensors[name], places[name]) for name in known]
         declared = tuple([t for t in function.declared if t.name == target and target not in tensors])
         self.loops = step.loops
-        # The ranges of its subscripts tell how large it is.
+        # The ranges of its subscripts determine its size.
         self.is_new = target not in tensors
         self.function = replace(function, returns=(), declared=declared)
         self.before = tuple([_with(fill.formula, fill.intervals, ()) for fill in fills])
@@ -143,7 +143,7 @@ class _Clauses:
         if whole is None:
             return self.within(statement, every)
         kept = list(every)
-        # What is inferred has to fill what is declared.
+        # Inferred ranges must fill the declared extents.
         fixed = [index for index in (subscript.bare for subscript in statement.indices) if index is not None]
         fixed = fixed if self.function.declared else []
         if self.found(self.within(statement, fixed)) == whole:
@@ -159,7 +159,7 @@ class _Clauses:
     def moving(
         self, statement: ir.Define | ir.Accumulate, kept: Iterable[IndexVar]
     ) -> ir.Define | ir.Accumulate | None:
-        """The statement with ``k in 0:j`` for ``k < j``, where another range says no more than how far that goes."""
+        """The statement with ``k in 0:j`` for ``k < j``, if another range only bounds how far this one goes."""
         tests, found = list(ir.conjuncts(statement.domain.guard)), list[ir.Range]()
         inside = {*_outer(statement)}
         if self.is_new:
@@ -186,7 +186,7 @@ class _Clauses:
         return _with(statement, given, self.loops)
 
     def found(self, statement: ir.Define | ir.Accumulate) -> object:
-        """The ranges of the statement's indices, and where its target is; None where inference finds none."""
+        """The ranges of the statement's indices and the position of its target; None if inference fails."""
         try:
             known = ranges.infer_ranges(replace(self.function, statements=(*self.before, statement)))
         except CompileError:
@@ -208,7 +208,7 @@ def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
 def _with(
     statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interval], loops: tuple[Loop, ...]
 ) -> ir.Define | ir.Accumulate:
-    """The statement with these ranges, each where its index is bound, in loops."""
+    """The statement with these ranges, each where its index is bound, inside loops."""
 
     def expr(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, expr)
@@ -223,13 +223,13 @@ def _with(
 
 
 def _outer(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
-    """The indices of a statement but those of inline reductions."""
+    """The indices of a statement, except those of inline reductions."""
     reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
     return tuple(dict.fromkeys((*ir.left_indices(statement), *reduction)))
 
 
 def _end(test: ir.Expr, index: IndexVar) -> Affine | None:
-    """The `end` in ``index < end``, where it moves with other indices."""
+    """The `end` in ``index < end``, if it depends on other indices."""
     match test:
         case ir.Binary("<", ir.Index(variable), right) if variable == index and not any(ir.accesses(right)):
             end = ir.affine_of(right)

@@ -1,4 +1,4 @@
-"""Windows that go beyond the ends of a tensor, as windows of an extended tensor, which receives first.
+"""Windows that extend beyond the ends of a tensor: the cotangent goes to an extended tensor first.
 
 ``O(i) +=! x(wrap(i + k)) * w(k)`` gives ``e(p) +=! d_O(p - k) * w(k)`` and ``d_x(wrap(p)) +=! e(p)``.
 """
@@ -13,13 +13,13 @@ from .inversion import Inversion, Receipt
 from .scope import Scope
 from .steps import Place, whole
 
-# The boundary of each dimension and its argument's ends; of one without, where the tensor is.
+# The boundary of each dimension and the ends of its argument; without a boundary, the tensor's own ends.
 _Key = tuple[str, tuple[tuple[str | None, Interval], ...]]
 
 
 @dataclass(slots=True)
 class Extending:
-    """The occurrences of one statement; a tensor is extended once for all windows of the same ends."""
+    """The occurrences of one statement; a tensor is extended once for all windows with the same ends."""
 
     inversion: Inversion
     namer: Namer
@@ -27,7 +27,7 @@ class Extending:
     known: dict[_Key, tuple[ir.Tensor, tuple[Bounded | None, ...]]] = field(default_factory=dict)
 
     def occurrence(self, found: Occurrence) -> Occurrence:
-        """The same read of an extended tensor, where it is a window that goes beyond an end."""
+        """The same read of an extended tensor, if it is a window that extends beyond an end."""
         access = found.access
         boundaries = tuple([index.bounded for index in access.indices])
         windows = [b for b in boundaries if b is not None and len(b.argument.variables) > 1]
@@ -47,7 +47,7 @@ class Extending:
         return replace(found, access=replace(access, tensor=tensor, indices=indices))
 
     def folded(self, tensor: ir.Tensor, cotangent: ir.Tensor, into: ir.Tensor) -> tuple[Receipt, Scope]:
-        """What the tensor receives of that of its extension."""
+        """The tensor's share of the extension's cotangent."""
         boundaries = next(found for other, found in self.known.values() if other == tensor)
         indices, intervals = whole(tensor, self.places[tensor.name])
         left = [_bounded(b, index) for b, index in zip(boundaries, indices, strict=True)]

@@ -1,4 +1,4 @@
-"""Tangents: what an expression changes by, linear in its operands' changes."""
+"""Tangents: the change of an expression, linear in its operands' changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,24 +13,25 @@ from .links import is_smooth, links
 from .points import Keep, chosen_point, first_point, points
 from .scope import Bound, Scope
 
-# Among so many points a place is found faster than it is looked up, and receives in a loop and not in a scatter.
+# With at most this many points, finding a position is faster than a lookup, and its cotangent runs in a loop instead of
+# a scatter.
 FEW_POINTS: Final = 8
-# For nodes by their identity whether they depend on something; the node is kept so that the identity stays its own.
+# For nodes, by identity, whether they depend on something; the node is kept so that its `id` is not reused.
 Known = dict[int, tuple[ir.Expr, bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Tangents by the tensors of `active`, which has the tensor of tangents for each."""
+    """Tangents with respect to the tensors of `active`, which has the tangent tensor of each."""
 
     scope: Scope
     active: Mapping[str, ir.Tensor]
     known: Known = field(default_factory=dict)
 
     def tangent(self, expr: ir.Expr, bound: Bound, keep: Keep | None = None) -> ir.Expr | None:
-        """The tangent where `bound` indices are bound around it; None where nothing changes.
+        """The tangent, with `bound` indices bound around it; None if it is zero.
 
-        `keep` holds what the derivative of an outermost reduction needs.
+        `keep` holds the values that the derivative of an outermost reduction needs.
         """
         if not depends(expr, self.active, self.known):
             return None
@@ -63,7 +64,7 @@ class Forward:
         return total if found.scale is None else times(found.scale, total)
 
     def single(self, expr: ir.Reduce, bound: Bound, keep: Keep) -> tuple[ir.Expr, ir.Expr] | None:
-        """The tangent of an extremum that only one point has, and the number of points that have it."""
+        """The tangent of an extremum attained at a single point, and the number of points that attain it."""
         change = self.tangent(expr.body, bound | frozenset(expr.indices))
         if change is None or not expr.reducer.is_extremum or len(expr.indices) != 1:
             return None
@@ -72,7 +73,7 @@ class Forward:
         return substitute_expr(change, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo}), ties
 
     def is_looked_up(self, expr: ir.Reduce) -> bool:
-        """Whether the tangent of an order statistic is looked up where it is, and not chosen among few points."""
+        """Whether the tangent of an order statistic is looked up at its position, not selected among a few points."""
         if expr.rank is None or len(expr.indices) != 1:
             return False
         extent = self.scope.ranges[expr.indices[0]].extent.constant
@@ -89,7 +90,7 @@ class Forward:
         return there if exists is None else choose(exists, there, nothing)
 
     def chosen(self, expr: ir.Reduce, change: ir.Expr, keep: Keep) -> ir.Expr:
-        """The tangent of an order statistic: that of the point which it is, where there is one."""
+        """The tangent of an order statistic: that of the selected point, if there is one."""
         place, exists = chosen_point(expr, self.scope, keep)
         (index,) = expr.indices
         there = substitute_expr(change, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo})
@@ -97,7 +98,7 @@ class Forward:
 
 
 def depends(expr: ir.Expr, names: Mapping[str, object], known: Known) -> bool:
-    """Whether the value moves with one of the tensors."""
+    """Whether the value depends on one of the tensors."""
     if not is_smooth(expr.dtype):
         return False
     if id(expr) not in known:

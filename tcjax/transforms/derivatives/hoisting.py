@@ -1,4 +1,4 @@
-"""Inline reductions as statements of their own, where their values take no more room than what is read or written."""
+"""Inline reductions as separate statements, where their values take no more memory than what is read or written."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from .steps import Place, Step
 
 
 def hoisted(step: Step, moving: Mapping[str, object], namer: Namer, places: dict[str, Place]) -> Iterator[Step]:
-    """The step after those that compute its inline reductions, where one of the `moving` tensors moves them."""
+    """The step, preceded by those that compute its inline reductions that depend on the `moving` tensors."""
     statement = step.statement
     if not isinstance(statement, (ir.Define, ir.Accumulate)) or statement.domain.guard is not None:
         yield step
@@ -52,7 +52,7 @@ class _Hoist:
     def expr(self, expr: ir.Expr, at_root: bool = False) -> ir.Expr:
         match expr:
             case ir.Select():
-                # What a branch reads may be out of range outside of it.
+                # The reads of a branch may be out of range outside it.
                 return expr
             case ir.Reduce() if depends(expr, self.moving, self.known):
                 free = ir.free_indices(expr)
@@ -86,7 +86,7 @@ def reduction(target: ir.Tensor, subscripts: tuple[Affine, ...], reduce: ir.Redu
     if reduce.rank is not None or (unused and is_one_to_one(subscripts)):
         return ir.Define(target, subscripts, reduce)
     if unused:
-        # Points meet in one element; what runs over an index that the text does not show stands inside of their sum.
+        # Several points write one element; a reduction over an index missing from the text goes inside their sum.
         inner = replace(reduce, indices=unused, guard=None)
         reduce = replace(reduce, indices=tuple(index for index in reduce.indices if index in used), body=inner)
     domain = ir.Domain(guard=reduce.guard)

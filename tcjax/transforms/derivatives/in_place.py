@@ -1,7 +1,7 @@
-"""Loops backwards: the adjoint of steps that go on writing a tensor, whose cotangent is one tensor for all of them.
+"""Reverse mode of loops: the adjoint of steps that update a tensor in place, with one cotangent tensor for all of them.
 
-``for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) }`` gives ``for t in T-1:0:-1 { d_h(t-1,d) += a(t,d) * d_h(t,d) }``, and
-behind it ``d_a(t,d) = d_h(t,d) * h(t-1,d)`` for all steps at once: no step needs what is added up there.
+``for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) }`` gives ``for t in T-1:0:-1 { d_h(t-1,d) += a(t,d) * d_h(t,d) }``,
+followed by ``d_a(t,d) = d_h(t,d) * h(t-1,d)`` for all steps at once, since no step needs these sums.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ Formula = ir.Define | ir.Accumulate
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The steps of a program, and before some of them, by position, what remembers what they overwrite."""
+    """The steps of a program, with extra steps, by position, that save what later ones overwrite."""
 
     steps: Sequence[Step]
     before: dict[int, list[Step]] = field(default_factory=dict)
@@ -41,25 +41,25 @@ class Remembered:
             yield step
 
     def put(self, position: int, step: Step) -> None:
-        """Adds a step before the one at a position."""
+        """Adds a step before the one at this position."""
         found = self.before.setdefault(position, [])
         if step not in found:
             found.append(step)
 
 
 def pass_back(adjoint: "Adjoint", run: tuple[Step, ...]) -> None:
-    """Passes the cotangents on from the last step of a loop to its first one.
+    """Propagates the cotangents from the last step of a loop to its first one.
 
-    Or those of one step that is in no loop, and goes on writing a tensor of loops.
+    Also used for a single step outside loops that updates a tensor written by loops.
     """
     _Backwards(adjoint, run).pass_back()
 
 
 @dataclass(slots=True)
 class _Part:
-    """The adjoint of one step: what its reads receive, and the statements before and behind what passes that on.
+    """The adjoint of one step: the receipts of its reads, and the statements before and after these.
 
-    `told` is the step's statement whose guard reads what was there before the step.
+    `told` is the step's statement, with its guard reading the values from before the step.
     """
 
     step: Step
@@ -86,13 +86,14 @@ class _Backwards:
         self.written = {name for step in run for name in targets(step.statement)}
         self.lost = {name for step in run if self.overwriting.is_lost(step) for name in targets(step.statement)}
         self.live = self.found_live()
-        # The tensors whose cotangents begin with these steps, and the steps before these.
+        # The tensors whose cotangents begin with these steps, and the steps that come before.
         self.begun: list[str] = []
         self.before: list[Step] = []
         self.behind: list[tuple[_Part, list[Occurrence]]] = []
-        # What steps read before another one overwrote it, by step and tensor: what was written there, and its copy.
+        # The values that steps read before another step overwrote them, by step and tensor: the writer, and the saved
+        # copy.
         self.kept: dict[tuple[int, str], tuple[ir.Access, ir.Access]] = {}
-        # What the elements of a tensor receive that collect it where they were written.
+        # The receipts of the elements of a tensor that gathers them where they were written.
         self.pulled: dict[str, list[tuple[Receipt, Scope]]] = {}
 
     def pass_back(self) -> None:
@@ -130,7 +131,7 @@ class _Backwards:
     # ---------------------------------------------------------------- collecting
 
     def pull(self, parts: list[_Part]) -> None:
-        """Finds the tensors whose elements collect what they receive: those of which steps read several."""
+        """Finds the tensors whose elements gather their cotangent: those of which steps read several elements."""
         found: dict[str, list[tuple[_Part, Occurrence]]] = {}
         for part in parts:
             for occurrence in part.occurrences:
@@ -149,7 +150,7 @@ class _Backwards:
                 self.keep_cotangent(part)
 
     def can_pull(self, name: str) -> bool:
-        """Whether each step writes elements of its own, and it is known which, here and before."""
+        """Whether each step writes different elements, and it is known which ones, here and before."""
         for step in self.overwriting.steps[: self.overwriting.position(self.run[-1]) + 1]:
             if name in targets(step.statement) and self.overwriting.moves(step):
                 if step.loops and (any(abs(loop.step) != 1 for loop in step.loops)):
@@ -161,7 +162,7 @@ class _Backwards:
         return True
 
     def changes(self, part: _Part) -> bool:
-        """Whether the cotangent of what a step writes is not that of what was there before."""
+        """Whether the cotangent of the written value differs from that of the old value."""
         own = [occurrence for occurrence in part.occurrences if part.is_own(occurrence)]
         if not own:
             return False
@@ -169,7 +170,7 @@ class _Backwards:
         return len(own) > 1 or own[0].value != given or own[0].guard is not None
 
     def at_all_steps(self, part: _Part, occurrence: Occurrence) -> Receipt:
-        """What a read receives at all steps."""
+        """The receipt of a read at all steps."""
         adjoint, step = self.adjoint, part.step
         left = ir.left_indices(part.statement)
         occurrence = self.in_parallel(part, occurrence)
@@ -177,14 +178,14 @@ class _Backwards:
         return inversion.receipt(occurrence, self.cotangent(occurrence.access.tensor.name))
 
     def in_parallel(self, part: _Part, occurrence: Occurrence) -> Occurrence:
-        """The occurrence with the loops' indices as others."""
+        """The occurrence with new indices in place of the loops' indices."""
         loops = part.step.loops
         moving = ir.conjunction([test for loop in loops for test in loop.conditions()])
         bound = (*(loop.index for loop in loops), *occurrence.bound)
         return replace(occurrence, bound=bound, guard=ir.both(moving, occurrence.guard))
 
     def keep_cotangent(self, part: _Part) -> None:
-        """Gives the cotangent of what a step writes a name, where the step changes it to that of what was there."""
+        """Names the cotangent of a step's result if the step then changes it to that of the old value."""
         adjoint, step, statement = self.adjoint, part.step, part.statement
         cotangent = adjoint.cotangents[statement.target.name]
         place = adjoint.places[cotangent.name]
@@ -200,7 +201,7 @@ class _Backwards:
             self.pulled[name] = rest + [(self.at_all_steps(part, o), part.scope) for o in own]
 
     def writers_before(self) -> Iterator[tuple[Step, list[Step]]]:
-        """The steps before these that wrote elements which collect, each with those that write some of them anew."""
+        """The earlier steps that wrote gathering elements, each with the steps that rewrite some of these."""
         steps = self.overwriting.steps
         first = self.overwriting.position(self.run[0])
         last = first + len(self.run)
@@ -209,7 +210,7 @@ class _Backwards:
                 yield step, [other for other in steps[number + 1 : last] if self.overwriting.meets(step, other)]
 
     def add_pulled(self, step: Step, others: Sequence[Step]) -> None:
-        """Adds what the elements that a step wrote receive."""
+        """Adds the gathered receipts of the elements that a step wrote."""
         for receipt, scope in self.pulled.get(targets(step.statement)[0], ()):
             made = pulled(receipt, scope, step, others)
             if made is not None:
@@ -218,7 +219,7 @@ class _Backwards:
     # ---------------------------------------------------------------- cotangents
 
     def found_live(self) -> set[str]:
-        """The tensors whose cotangents may be other than zero."""
+        """The tensors whose cotangents may be nonzero."""
         found = set(self.adjoint.cotangents)
         number = -1
         while number < len(found):
@@ -240,7 +241,7 @@ class _Backwards:
         return found
 
     def cotangent(self, name: str) -> ir.Tensor:
-        """The tensor in which the steps add up a cotangent."""
+        """The tensor in which the steps accumulate a cotangent."""
         adjoint = self.adjoint
         known, target = adjoint.cotangents.get(name), adjoint.cotangent(name)
         if known != target:
@@ -253,7 +254,7 @@ class _Backwards:
         return target
 
     def begin(self, name: str, steps: list[Step]) -> None:
-        """Makes a cotangent zero before the steps, unless each of them begins by writing its own part."""
+        """Sets a cotangent to zero before the steps, unless each of them first writes its own part."""
         target, place = self.adjoint.cotangents[name], self.adjoint.places[name]
         own = [number for number, step in enumerate(steps) if target.name in targets(step.statement)]
         if own and all(_fills(steps[number], steps[own[0]], place) for number in own):
@@ -264,7 +265,9 @@ class _Backwards:
             self.before.append(zeroed(target, place))
 
     def keep_extents(self, steps: list[Step]) -> None:
-        """Declares the cotangents whose subscripts may leave them where a guard or a boundary says that they do not."""
+        """Declares the extents of cotangents whose subscripts may be out of bounds unless a guard or boundary is
+        considered.
+        """
         for name in self.written & self.live | self.receiving():
             target = self.adjoint.cotangents.get(name)
             if target is None or target.name in self.adjoint.inputs or target in self.adjoint.declared:
@@ -276,14 +279,15 @@ class _Backwards:
     # ---------------------------------------------------------------- one step
 
     def part(self, step: Step, statement: Formula) -> _Part:
-        """What the reads of a step receive, and what puts back what it overwrote, where that is needed."""
+        """The receipts of a step's reads, and the statements that restore what it overwrote, if needed."""
         adjoint, target, left = self.adjoint, statement.target, statement.indices
         found = _Part(step, statement, Scope(dict(step.intervals)), [], [], [])
         result, guard = ir.Access(target, left), statement.domain.guard
         own, is_lost = updates(step), self.overwriting.is_lost(step)
         old: ir.Access | None = None
         if own or is_lost:
-            # Where steps write others each, nothing is put back: later steps read it. What read it reads the copy.
+            # If steps write different elements, nothing is restored: later steps read them. Earlier readers use the
+            # copy.
             is_kept = is_lost and bool(step.loops) and names_each(left, step.fixed)
             changes = guard is not None and result in ir.accesses(guard)
             old, restore = self.remember(step, statement, is_kept or changes)
@@ -302,7 +306,7 @@ class _Backwards:
         adjoint.backward = []
         occurrences = adjoint.occurrences(statement, adjoint.cotangents[target.name], found.scope, step.fixed)
         found.before += adjoint.backward
-        # What the step itself overwrites comes before what a later one does.
+        # Values overwritten by the step itself come before those overwritten by a later one.
         copies = [pair for (reader, _), pair in self.kept.items() if reader == id(step)]
         if old is not None and own and not is_lost:
             copies.insert(0, (result, old))
@@ -313,13 +317,14 @@ class _Backwards:
             guard = None if guard is None else ir.replaced(guard, access, before)
         found.told = replace(statement, domain=replace(statement.domain, guard=guard))
         if isinstance(statement, ir.Define) and value.dtype == target.dtype and self.overwriting.stays(step):
-            # What the derivative would compute again is there: ``1 - h(t) * h(t)`` for ``h(t) = tanh(…)``.
+            # The result is available, so the derivative need not recompute it: ``1 - h(t) * h(t)`` for
+            # ``h(t) = tanh(…)``.
             occurrences = [_with(each, value, result) for each in occurrences]
         found.occurrences = occurrences
         return found
 
     def give(self, part: _Part) -> None:
-        """Adds to the cotangents of what a step reads, but for what no step needs; that follows behind them."""
+        """Adds to the cotangents of a step's reads, except those that no step needs; they follow after the loop."""
         adjoint, step, statement, scope = self.adjoint, part.step, part.statement, part.scope
         target, left = statement.target, statement.indices
         cotangent = adjoint.cotangents[target.name]
@@ -354,7 +359,9 @@ class _Backwards:
             self.behind.append((part, behind))
 
     def remember(self, step: Step, statement: Formula, everywhere: bool) -> tuple[ir.Access, Step]:
-        """What a step overwrites, kept before it, `everywhere` or where it does, and the step that puts it back."""
+        """Saves what a step overwrites, `everywhere` or only where it does; returns the read of the saved value, and
+        the step that restores it.
+        """
         adjoint, target, indices = self.adjoint, statement.target, statement.indices
         guard = statement.domain.guard if isinstance(statement, ir.Define) and not everywhere else None
         scope, place = Scope(dict(step.intervals)), adjoint.places[target.name]
@@ -380,7 +387,7 @@ class _Backwards:
 
 
 def _fills(step: Step, first: Step, place: Place) -> bool:
-    """Whether the step adds to the elements that the first one writes, which no other step of the loops does."""
+    """Whether the step adds to the elements that the first one writes, which no other loop step does."""
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or step.loops != first.loops:
         return False
@@ -393,7 +400,7 @@ def _fills(step: Step, first: Step, place: Place) -> bool:
 
 
 def _inline(receipt: Receipt, guard: ir.Expr | None) -> ir.Expr:
-    """What an element receives where the `guard` holds."""
+    """The value that an element receives, under the `guard`."""
     known, value = ir.conjuncts(guard), receipt.value
     rest = ir.conjunction([test for test in ir.conjuncts(receipt.guard) if test not in known])
     if receipt.reduction:
@@ -403,7 +410,7 @@ def _inline(receipt: Receipt, guard: ir.Expr | None) -> ir.Expr:
 
 
 def _with(occurrence: Occurrence, given: ir.Expr, other: ir.Expr) -> Occurrence:
-    """The occurrence with another expression in the place of a given one."""
+    """The occurrence with a given expression replaced."""
     guard = None if occurrence.guard is None else ir.replaced(occurrence.guard, given, other)
     access = ir.rebuild(occurrence.access, lambda part: ir.replaced(part, given, other))
     assert isinstance(access, ir.Access)
@@ -411,7 +418,7 @@ def _with(occurrence: Occurrence, given: ir.Expr, other: ir.Expr) -> Occurrence:
 
 
 def _needed(occurrence: Occurrence) -> Iterator[str]:
-    """The tensors that say what a read receives, and where."""
+    """The tensors on which a receipt's value and position depend."""
     guard = () if occurrence.guard is None else (occurrence.guard,)
     for part in (*ir.children(occurrence.access), occurrence.value, *guard):
         yield from (access.tensor.name for access in ir.accesses(part))

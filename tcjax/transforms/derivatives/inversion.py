@@ -1,6 +1,6 @@
-"""Reads turned round: what they receive, as one statement for each tensor element.
+"""Inverts reads: their receipts, as one statement over the elements of each tensor.
 
-``O(h) +=! x(h + kh) * w(kh)`` gives ``d_x(p) +=! d_O(p - kh) * w(kh)`` where ``p - kh`` is an h.
+``O(h) +=! x(h + kh) * w(kh)`` gives ``d_x(p) +=! d_O(p - kh) * w(kh)`` where ``p - kh`` is a valid `h`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from .scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """``target[indices] += value`` over all else, where the `guard` holds."""
+    """``target[indices] += value``, summed over all other indices, where the `guard` holds."""
 
     target: ir.Tensor
     indices: tuple[Affine, ...]
@@ -29,13 +29,12 @@ class Receipt:
 
 @dataclass(slots=True)
 class Inversion:
-    """Statements that gather what reads receive.
+    """Statements that gather the receipts of reads.
 
-    `places` are the logical ranges of the tensors' dimensions. Of the indices that a subscript allows to solve for, one
-    of `axes` goes first: what is left to reduce is then the smaller part.
-    With `classes`, windows that overlap at a stride are solved class by class of the places, without a division:
-    ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)`` where ``2*q + r`` is a k.
-    Those that are `fixed`, of loops, have one value.
+    `places` are the logical ranges of the tensors' dimensions. If a subscript can be solved for several indices, one of
+    `axes` is preferred, which leaves the smaller reduction. With `classes`, strided windows that overlap are solved for
+    each residue class of positions, without a division: ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)``
+    where ``2*q + r`` is a valid `k`. The `fixed` indices of loops have a single value.
     """
 
     scope: Scope
@@ -46,7 +45,7 @@ class Inversion:
     new: dict[tuple[str, int], list[IndexVar]] = field(default_factory=dict)
 
     def receipt(self, occurrence: Occurrence, target: ir.Tensor) -> Receipt:
-        """What the read's tensor receives there, in `target`."""
+        """The receipt for the read's tensor, in `target`."""
         if self.classes:
             for dimension in range(len(occurrence.access.indices)):
                 occurrence = self.in_classes(occurrence, dimension)
@@ -114,7 +113,7 @@ class Inversion:
         return Receipt(target, left, tuple(index for index in rest if index in used), value, guard)
 
     def in_classes(self, occurrence: Occurrence, dimension: int) -> Occurrence:
-        """The same with ``k = s*q + r`` in the place of what slides over more than the stride `s` of its windows."""
+        """The same with ``k = s*q + r`` in place of the index that slides over more than its window's stride `s`."""
         subscript, others = occurrence.access.indices[dimension], list(occurrence.access.indices)
         del others[dimension]
         weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
@@ -142,7 +141,7 @@ class Inversion:
         return Occurrence(access, substitute_expr(occurrence.value, values), bound, guard)
 
     def in_steps(self, subscript: Affine, taken: Collection[IndexVar]) -> tuple[IndexVar, Affine, int, Affine] | None:
-        """The index for which ``s*whole + rest`` is solved, `whole`, `s` and `rest`, which names a class of places."""
+        """The index solved for in ``s*whole + rest``, with `whole`, `s` and `rest`, which gives the residue class."""
         weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
         if len(weights) < len(subscript.terms):
             return None
@@ -180,12 +179,12 @@ class Inversion:
         return max(found, key=lambda pair: self.rank(*pair)) if found else None
 
     def rank(self, index: IndexVar, weight: int) -> tuple[bool, bool, int]:
-        """What is better to solve for: long axes of the result, without a division."""
+        """The preference among indices to solve for: long axes of the result, without a division."""
         extent = self.scope.ranges[index].extent.constant
         return index in self.axes, abs(weight) == 1, extent or 0
 
     def position(self, tensor: str, dimension: int, like: IndexVar, interval: Interval) -> IndexVar:
-        """The index that runs over elements of a dimension."""
+        """The index over the elements of a dimension."""
         known = self.new.setdefault((tensor, dimension), [])
         for index in known:
             if self.scope.ranges[index] == interval:
@@ -194,7 +193,7 @@ class Inversion:
         return known[-1]
 
     def image(self, subscript: Affine, place: Interval) -> Interval:
-        """The elements that a subscript can name, as far as that is simple to say; else all."""
+        """The elements that a subscript can name, if that is simple; else all elements."""
         ends = self.ends(subscript)
         if ends is None:
             return place
@@ -205,7 +204,7 @@ class Inversion:
         return ends if inside else place
 
     def ends(self, affine: Affine) -> Interval | None:
-        """The least value of a linear subscript and what is above its greatest."""
+        """The range of a linear subscript's values."""
         lo = hi = affine.base
         for atom, weight in affine.terms:
             factor = weight.constant
@@ -217,7 +216,7 @@ class Inversion:
         return Interval(lo, hi + 1)
 
     def within(self, solution: "Solution") -> Iterable[ir.Expr]:
-        """The conditions for an element to be read by some value of the index, those apart that always hold."""
+        """The conditions under which some value of the index reads an element, except those that always hold."""
         interval, step = self.scope.ranges[solution.index], abs(solution.weight)
         # The index times the step.
         multiple = solution.multiple
@@ -231,7 +230,9 @@ class Inversion:
             yield compare("==", ir.integer((multiple - lo).remainder(step)), constant(0, "int32"))
 
     def beyond(self, subscript: Affine, place: Interval) -> Iterable[ir.Expr]:
-        """The conditions for places of a class to be inside of the tensor: the first and the last may be none."""
+        """The conditions for positions of a residue class to be inside the tensor: the first and the last may be
+        outside.
+        """
         ends = self.ends(subscript)
         if ends is None or not (ends.lo - place.lo).is_nonnegative:
             yield _at_least(subscript, place.lo)
@@ -250,7 +251,7 @@ class Inversion:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """``subscript == position``, in which the index has this weight, solved for the index."""
+    """``subscript == position`` with this weight of the index, solved for the index."""
 
     index: IndexVar
     weight: int
@@ -259,13 +260,13 @@ class Solution:
 
     @property
     def multiple(self) -> Affine:
-        """The index times the size of its weight."""
+        """The index times the absolute value of its weight."""
         rest = self.subscript - Affine.of(self.index).scale(self.weight)
         return (Affine.of(self.position) - rest).scale(1 if self.weight > 0 else -1)
 
     @property
     def value(self) -> Affine:
-        """The index, where it is whole."""
+        """The index, where it is an integer."""
         return self.multiple.quotient(abs(self.weight))
 
     def apply(self, affine: Affine) -> Affine:
@@ -273,7 +274,7 @@ class Solution:
         if self.index not in affine.variables:
             return affine
         if affine.weight(self.index) == self.subscript.weight(self.index):
-            # So that ``2*((p - k) / 2) + k`` is p.
+            # So that ``2*((p - k) / 2) + k`` becomes p.
             affine = affine - self.subscript + self.position
 
         def atom(inner: Atom) -> AffineLike:
@@ -285,9 +286,10 @@ class Solution:
 
 
 def names_once(subscript: Affine, ranges: Mapping[IndexVar, Interval]) -> bool:
-    """Whether values of indices are the digits of a place, as in ``2*y + k where k in 0:2``: each names another one.
+    """Whether the index values are digits of a position, as in ``2*y + k where k in 0:2``, so that each names a
+    different one.
 
-    Not for an index and an offset, of which the index is the place as well as the subscript is.
+    False for an index plus an offset, where the subscript itself serves as the index.
     """
     weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
     if len(weights) < len(subscript.terms) or (len(weights) == 1 and set(weights.values()) <= {1, -1}):
@@ -302,7 +304,7 @@ def names_once(subscript: Affine, ranges: Mapping[IndexVar, Interval]) -> bool:
 
 
 def gathered(receipts: Iterable[Receipt]) -> list[Receipt]:
-    """One receipt of those that differ in values and guards only."""
+    """Merges receipts that differ only in values and guards."""
     found: dict[object, Receipt] = {}
     for receipt in receipts:
         key = receipt.target.name, receipt.indices, frozenset(receipt.reduction)
@@ -326,7 +328,7 @@ def formula(receipt: Receipt, *, restart: bool) -> ir.Accumulate:
 
 
 def moved(expr: ir.Expr, solutions: Sequence[Solution]) -> ir.Expr:
-    """The expression in terms of the positions for which indices were solved, one after the other."""
+    """The expression in terms of the positions for which indices were solved, one after another."""
     for solution in solutions:
         expr = _moved(expr, solution)
     return expr
@@ -346,14 +348,14 @@ def _moved(expr: ir.Expr, solution: Solution) -> ir.Expr:
 
 
 def _inside(subscript: Affine, place: Interval) -> Affine:
-    """Where a read that data decides really reads: without a boundary such a subscript is clamped."""
+    """The element that a data-dependent read accesses: without a boundary such a subscript is clamped."""
     if subscript.bounded is not None:
         return subscript
     return clamp("max", (clamp("min", (subscript, place.hi - 1)), place.lo))
 
 
 def _joined(left: Receipt, right: Receipt) -> Receipt:
-    """Both in one sum: what holds for both is the guard, the rest of each a choice."""
+    """Both receipts in one sum: the common condition is the guard, the rest of each a choice."""
     mine, others = ir.conjuncts(left.guard), ir.conjuncts(right.guard)
     common = [part for part in mine if part in others]
     value = plus(_chosen(left.value, mine, common), _chosen(right.value, others, common))
@@ -366,7 +368,7 @@ def _chosen(value: ir.Expr, parts: Sequence[ir.Expr], common: Sequence[ir.Expr])
 
 
 def _at_least(value: Affine, end: Size) -> ir.Expr:
-    """``end <= value``, each side without negative terms."""
+    """``end <= value``, with each side free of negative terms."""
     low, high = _sides(value - end)
     return compare("<=", ir.integer(low), ir.integer(high))
 
@@ -377,7 +379,7 @@ def _below(value: Affine, end: Size) -> ir.Expr:
 
 
 def _sides(difference: Affine) -> tuple[Affine, Affine]:
-    """``(a, b)`` with ``b - a`` the difference, neither with negative weights."""
+    """``(a, b)`` with ``b - a`` equal to the difference, neither with negative weights."""
     low, high = Affine.of(0), Affine.of(0)
     for atom, weight in difference.terms:
         factor = weight.constant

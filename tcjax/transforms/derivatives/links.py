@@ -1,4 +1,4 @@
-"""How one node of an expression depends on its operands."""
+"""How a node of an expression depends on its operands, to first order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ Linear = Callable[[ir.Expr], ir.Expr]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An operand and what it passes on: its tangent `forward`, the node's cotangent `backward`.
+    """An operand with its derivative rules: its tangent `forward`, the node's cotangent `backward`.
 
-    It counts where `condition` holds.
+    It applies where `condition` holds.
     """
 
     operand: ir.Expr
@@ -32,7 +32,7 @@ def is_smooth(dtype: str) -> bool:
 
 
 def links(node: ir.Expr) -> tuple[Link, ...]:
-    """What the node's value passes on, without reductions; operands of other types than floats pass nothing.
+    """The links from a node's operands, without reductions; operands that are not floats have none.
 
     Raises `CompileError` (TC0309) for a function whose derivative has no name.
     """
@@ -42,7 +42,7 @@ def links(node: ir.Expr) -> tuple[Link, ...]:
 
 
 def derivative_name(function: str, argument: int) -> str:
-    """The name of a Python function's derivative by one of its arguments: what `fns` has to have beside it."""
+    """The name of a Python function's derivative with respect to one argument, which `fns` must contain, too."""
     return f"d{argument}_{function}"
 
 
@@ -79,7 +79,7 @@ def _same(value: ir.Expr) -> ir.Expr:
 
 
 def _times(operand: ir.Expr, weight: ir.Expr, dtype: str) -> Link:
-    """By a factor of the node's type."""
+    """The link that multiplies by a factor of the node's type."""
     back = operand.dtype
     return Link(operand, lambda t: times(cast(t, dtype), weight), lambda t: cast(times(t, weight), back))
 
@@ -143,7 +143,7 @@ def _call(node: ir.Call) -> tuple[Link, ...]:
 
 
 def _modulus(node: ir.Call, operand: ir.Expr) -> Link:
-    """Of a complex number's modulus, 0 at 0."""
+    """The link of a complex number's modulus, 0 at 0."""
     at_zero = ir.Binary("==", node, constant(0, node.dtype), "bool")
     size = ir.Select(at_zero, constant(1, node.dtype), node, node.dtype)
     turn = over(call("conj", operand), cast(size, operand.dtype))

@@ -1,4 +1,4 @@
-"""Loops of a program whose adjoint is made: what they overwrite, and which values are still there behind them."""
+"""In reverse mode of loops: what the steps overwrite, and which values are still available afterwards."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from .steps import Step
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element at a point of a step: of `tensor`, where the `conditions` hold beside those of the step."""
+    """An element at a point of a step: of `tensor`, where the `conditions` hold in addition to those of the step."""
 
     tensor: str
     indices: tuple[Affine, ...]
@@ -22,7 +22,7 @@ class Element:
 
 @dataclass(slots=True)
 class Overwriting:
-    """Which of the steps write elements that others have written or read; `moving` tensors are those of interest."""
+    """Which steps overwrite elements that others wrote or read; `moving` tensors are those of interest."""
 
     steps: Sequence[Step]
     moving: Mapping[str, ir.Tensor]
@@ -32,14 +32,15 @@ class Overwriting:
         return next(number for number, other in enumerate(self.steps) if other is step)
 
     def is_lost(self, step: Step) -> bool:
-        """Whether the step overwrites what a step before it reads, of whose value a derivative may take account."""
+        """Whether the step overwrites a value that an earlier step read and whose derivative may need it."""
         return next(self.readers(step), None) is not None
 
     def readers(self, step: Step) -> Iterator[tuple[Step, Element, bool]]:
-        """The steps that read, before a step, what it writes; and whether it is the value from before this very step.
+        """The steps that read, before a step, what it writes; and whether they read the value from just before this
+        step.
 
-        Where steps of a loop write others each, what one reads is none of what later ones write (TC0708). What the step
-        itself reads of the element that it writes is another matter (`updates`).
+        If each step of a loop writes different elements, a step never reads what later ones write (TC0708). Reads by
+        the step of its own element are handled separately (`updates`).
         """
         own, left = self.position(step), written(step)
         for number, other in enumerate(self.steps):
@@ -56,11 +57,11 @@ class Overwriting:
                     yield other, read, is_later
 
     def is_awaited(self, step: Step) -> bool:
-        """Whether a step above it in its loop reads what its elements held before."""
+        """Whether a step above it in its loop reads the old values of its elements."""
         return any(is_later for _, _, is_later in self.readers(step))
 
     def tells(self, step: Step) -> bool:
-        """Whether all that read what the step overwrites read it at the subscripts at which the step writes it."""
+        """Whether every reader of the overwritten values uses the subscripts at which the step writes."""
         left = written(step)
         free = frozenset[IndexVar]().union(*(index.variables for index in left.indices)) - step.fixed
         return all(
@@ -69,7 +70,7 @@ class Overwriting:
         )
 
     def stays(self, step: Step) -> bool:
-        """Whether what the step writes is there behind all steps."""
+        """Whether the step's results are still there after all steps."""
         own, left = self.position(step), written(step)
         if not names_each(left.indices, step.fixed):
             return False
@@ -81,24 +82,24 @@ class Overwriting:
         return True
 
     def is_shared(self, step: Step) -> bool:
-        """Whether other steps of its loop write elements that the step writes too, or their cotangents."""
+        """Whether other steps of its loop write the same elements, or their cotangents."""
         if not names_each(written(step).indices, step.fixed):
             return True
         inside = [other for other in self.steps if other is not step and common(other, step)]
         if any(self.meets(other, step) for other in inside):
             return True
-        # What does not move, `acc(p) = 0.0`, gives no value on, and may empty the cotangent all the same.
+        # A constant result, `acc(p) = 0.0`, passes no value on, but may still clear the cotangent.
         still = [other for other in inside if not self.moves(other)]
         return self.moves(step) and any(self.overlaps(other, step) and self.empties(other) for other in still)
 
     def empties(self, step: Step) -> bool:
-        """Whether the step makes the cotangent of what it writes zero, in the loop: an earlier step wrote there too."""
+        """Whether the step sets the cotangent of its elements to zero, in the loop: an earlier step wrote them too."""
         if not step.replaces:
             return False
         return (self.is_shared(step) and not self.begins(step)) or (self.in_turn(step) and self.replaces(step))
 
     def in_turn(self, step: Step) -> bool:
-        """Whether the cotangents of what the step writes change from one step of the loop to the next."""
+        """Whether the cotangents of the step's elements change from one step of the loop to the next."""
         is_strided = any(abs(loop.step) != 1 for loop in step.loops)
         return self.is_shared(step) or updates(step) or is_strided or self.is_awaited(step)
 
@@ -117,16 +118,16 @@ class Overwriting:
         return True
 
     def replaces(self, step: Step) -> bool:
-        """Whether steps before its loop write elements that the step writes too."""
+        """Whether steps before its loop write the same elements."""
         before = self.steps[: self.position(step)]
         return any(not common(other, step) and self.meets(other, step) for other in before)
 
     def meets(self, other: Step, step: Step) -> bool:
-        """Whether another step gives a value that moves to an element that the step writes."""
+        """Whether another step writes a value with a derivative to one of the step's elements."""
         return self.moves(other) and self.overlaps(other, step)
 
     def overlaps(self, other: Step, step: Step) -> bool:
-        """Whether another step writes to an element that the step writes."""
+        """Whether another step writes one of the step's elements."""
         left = written(step)
         if other is step or left.tensor not in targets(other.statement):
             return False
@@ -139,12 +140,12 @@ class Overwriting:
 
 
 def common(one: Step, other: Step) -> tuple[IndexVar, ...]:
-    """The indices of the loops that are around both."""
+    """The indices of the loops around both."""
     return tuple(a.index for a, b in zip(one.loops, other.loops, strict=False) if a == b)
 
 
 def written(step: Step) -> Element:
-    """What the step writes."""
+    """The element that the step writes."""
     statement = step.statement
     assert isinstance(statement, (ir.Define, ir.Accumulate))
     return Element(statement.target.name, statement.indices)
@@ -157,13 +158,13 @@ def updates(step: Step) -> bool:
 
 
 def names_each(indices: tuple[Affine, ...], fixed: frozenset[IndexVar]) -> bool:
-    """Whether subscripts name other elements at each value of the `fixed` indices."""
+    """Whether subscripts name different elements at each value of the `fixed` indices."""
     alone = {atom for index in indices if len(index.terms) == 1 for atom, _ in index.terms}
     return fixed <= alone
 
 
 def are_apart(one: Step, first: Element, other: Step, second: Element, same: tuple[IndexVar, ...] = ()) -> bool:
-    """Whether no element is both, at any two points of the steps at which the `same` indices have one value."""
+    """Whether two elements never coincide at points of the steps where the `same` indices agree."""
     twins = {index: IndexVar(f"{index.name}'", index.tag) for index in other.intervals}
     ranges: dict[IndexVar, Interval] = {**one.intervals, **{twins[i]: ends for i, ends in other.intervals.items()}}
     conditions = [*around(one), *first.conditions, *(compare("==", index, twins[index]) for index in same)]
@@ -180,7 +181,7 @@ def _renamed(condition: Condition, names: Mapping[IndexVar, IndexVar]) -> Condit
 
 
 def around(step: Step) -> Iterator[Condition]:
-    """What holds at the points of a step."""
+    """The conditions at the points of a step."""
     statement = step.statement
     assert isinstance(statement, (ir.Define, ir.Accumulate))
     for loop in step.loops:
@@ -190,7 +191,7 @@ def around(step: Step) -> Iterator[Condition]:
 
 
 def _read(step: Step, tensor: str, *, results: bool = True) -> Iterator[Element]:
-    """The elements of a tensor that the derivative of a step may need; of a reduction the result, too."""
+    """The elements of a tensor that the derivative of a step may need; for a reduction, its result too."""
     statement = step.statement
     if not isinstance(statement, (ir.Define, ir.Accumulate)):
         return

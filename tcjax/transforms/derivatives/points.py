@@ -1,4 +1,4 @@
-"""What the points of a reduction pass on to its result, to first order."""
+"""What the points of a reduction contribute to its result, to first order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from .arithmetic import call, cast, choose, compare, constant, minus, over, time
 from .links import is_smooth
 from .scope import Bound, Scope
 
-# What a reduction's derivative needs beside its operands: a name for it, and the reduction that gives it.
+# Values that a reduction's derivative needs besides its operands: a name for each, and the reduction that computes it.
 Keep = Callable[[str, ir.Reduce], ir.Expr]
 
 
@@ -26,11 +26,11 @@ class Points:
 def points(
     reduce: ir.Reduce, scope: Scope, bound: Bound, keep: Keep | None = None, *, scattered: bool = False
 ) -> Points | None:
-    """How the result follows the reduction's body; None where it does not.
+    """How the result depends on the reduction's body; None if it does not.
 
-    `bound` are the indices that are bound around the reduction. What `keep` gives for a reduction is read where the
-    reduction's own indices are bound; without it, the reduction is written there once more. With `scattered`, points of
-    outer indices meet in one result too.
+    `bound` are the indices bound around the reduction. `keep` names a reduction that is read where the reduction's own
+    indices are bound; without it, that reduction is repeated inline. With `scattered`, points of outer indices
+    contribute to one result, too.
     """
     if not is_smooth(reduce.dtype):
         return None
@@ -77,7 +77,7 @@ class _Points:
                 )
 
     def mean(self) -> Points:
-        """Nothing passes where no point takes part."""
+        """Nothing passes if no point is active."""
         reduce = self.reduce
         if reduce.guard is None and not self.scattered:
             count = self.scope.count(reduce.indices, reduce.accumulate)
@@ -88,15 +88,16 @@ class _Points:
         return Points(over(constant(1, reduce.dtype), cast(count, reduce.dtype)), reduce.guard)
 
     def counted(self, name: str, condition: ir.Expr | None, dtype: str) -> ir.Expr:
-        """At how many points a condition holds."""
+        """The number of points where a condition holds."""
         reduce = self.reduce
         one = constant(1, dtype)
         return self.kept(name, ir.Reduce(Reducer.SUM, reduce.indices, (), condition, one, None, dtype, dtype))
 
     def product(self, body: ir.Expr) -> Points:
-        """The others' product: all of it by the point's own factor, and what is not 0 where that one alone is.
+        """The product of the other factors: the total divided by the point's own factor, or the nonzero rest if only
+        that factor is 0.
 
-        Where two are 0, it is 0, but grows with the other one: what that is, is a sum of zeros.
+        If two factors are 0, the product is 0, but it grows with the other one's tangent: that term is a sum of zeros.
         """
         reduce = self.reduce
         none, one = constant(0, body.dtype), constant(1, body.dtype)
@@ -110,22 +111,24 @@ class _Points:
         return Points(condition=reduce.guard, weight=weight)
 
     def extremum(self, body: ir.Expr) -> Points:
-        """The points that have the result share it; the first has it even where its value is rounded anew."""
+        """The points that attain the result share it; the first one does even if its recomputed value is rounded
+        differently.
+        """
         reduce = self.reduce
         has_it = compare("==", body, self.kept("", reduce))
         if not self.scattered:
-            # Places count the points of the reduction alone.
+            # Positions count the points of the reduction only.
             first = self.kept("first", replace(_place(reduce), accumulate=body.dtype))
             is_first = compare("==", ir.integer(self.scope.place(reduce.indices)), first)
             has_it = ir.Binary("||", has_it, is_first, "bool")
         has_it = _guarded(reduce, has_it)
         one = constant(1, body.dtype)
-        # Of no points there are none that share.
+        # Without points, none share.
         ties = ir.Binary("max", self.counted("ties", has_it, body.dtype), one, body.dtype)
         return Points(over(one, ties), has_it)
 
     def ranked(self) -> Points:
-        """The point at the place that the rank finds, if there is one."""
+        """The point at the position selected by the rank, if there is one."""
         reduce, rank = self.reduce, self.reduce.rank
         assert rank is not None
         chosen = self.kept("chosen", _place(reduce))
@@ -146,7 +149,7 @@ class _Points:
 
 
 def first_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, ir.Expr]:
-    """The place of the first point that an extremum is, and at how many points it is."""
+    """The position of the first point that attains an extremum, and the number of such points."""
     inside = frozenset(reduce.indices)
     body = scope.apart(reduce.body, inside)
     kept: dict[str, ir.Expr] = {}
@@ -160,7 +163,7 @@ def first_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, i
 
 
 def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, ir.Expr | None]:
-    """The place of the point that an order statistic is, and whether there is one (None: always)."""
+    """The position of the point selected by an order statistic, and whether there is one (None: always)."""
     assert reduce.rank is not None
     chosen = keep("chosen", _place(reduce))
     rank = cast(reduce.rank, "int32")
@@ -173,7 +176,7 @@ def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, 
 
 
 def _place(reduce: ir.Reduce) -> ir.Reduce:
-    """Where the value is that is taken."""
+    """The position of the selected value."""
     assert isinstance(reduce.reducer, Reducer)
     return replace(reduce, reducer=reduce.reducer.variant(gives_position=True), dtype="int32")
 

@@ -29,7 +29,7 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     """The function of the inputs and the cotangents ``d_C`` of the float outputs that gives ``d_A`` for each `wrt`.
 
     `wrt` are names of float parameters, all of them if None. Outputs that accumulate without ``!`` start from the
-    identity. Raises `CompileError`: TC0308 for a name that is no float parameter, TC0309 for what has no derivative.
+    identity. Raises `CompileError`: TC0308 for a name that is not a float parameter, TC0309 if there is no derivative.
     """
     names = _checked(function, wrt)
     namer = Namer(names_in(function))
@@ -51,7 +51,9 @@ def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...
         if name in real:
             continue
         what = (
-            f"has no parameter `{name}`" if name not in types else f"takes `{name}` as {types[name]}, which is no float"
+            f"has no parameter `{name}`"
+            if name not in types
+            else f"takes `{name}` as {types[name]}, which is not a float"
         )
         choice = ", ".join(f"`{name}`" for name in real)
         help = f"its float parameters are {choice}" if real else "declare a parameter as float"
@@ -64,7 +66,7 @@ def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...
 
 
 class Adjoint:
-    """Goes through the steps from the last to the first, and gives each operand what it receives."""
+    """Processes the steps from the last to the first, and adds to the cotangent of each operand."""
 
     def __init__(
         self, source: ir.Function, wrt: tuple[str, ...], outputs: Mapping[str, ir.Tensor], namer: Namer
@@ -72,7 +74,7 @@ class Adjoint:
         self.source = source
         self.namer = namer
         self.wrt = {p.name: p for name in wrt for p in source.parameters if p.name == name}
-        # Their names come first: nothing else may take them.
+        # Reserve their names first.
         self.results = {name: replace(p, name=namer.new(f"d_{name}")) for name, p in self.wrt.items()}
         cotangents = {name: namer.new(f"d_{name}") for name in outputs}
         flat = flattened(source, namer)
@@ -86,11 +88,11 @@ class Adjoint:
         self.overwriting = Overwriting(self.forward, self.moving)
         self.remembered = Remembered(self.forward)
         self.backward: list[Step] = []
-        # The cotangent of each tensor, as far as it has been added up.
+        # The cotangent of each tensor, as accumulated so far.
         self.cotangents: dict[str, ir.Tensor] = {}
         self.inputs: dict[str, ir.Tensor] = {}
         self.declared: list[ir.Tensor] = []
-        # Sizes of the cotangents, which are formulas of the inputs' sizes.
+        # Sizes of the cotangents, as formulas in the inputs' sizes.
         self.sizes: dict[SizeVar, Size] = {}
         last = {name: flat.last[output.name] for name, output in outputs.items()}
         for name, output in last.items():
@@ -126,7 +128,7 @@ class Adjoint:
     # ---------------------------------------------------------------- forward
 
     def note_moving(self, steps: Iterable[Step]) -> None:
-        """Notes what moves with `wrt`: in a loop also by what is further down."""
+        """Records which tensors depend on `wrt`; in a loop also through statements further down."""
         number = -1
         while number < len(self.moving):
             number = len(self.moving)
@@ -136,7 +138,7 @@ class Adjoint:
                     self.moving.setdefault(statement.target.name, statement.target)
 
     def take(self, step: Step) -> None:
-        """Notes which tensors move with `wrt`."""
+        """Records which tensors of the step depend on `wrt`."""
         statement = step.statement
         match statement:
             case ir.Define() | ir.Accumulate():
@@ -155,7 +157,7 @@ class Adjoint:
     # ---------------------------------------------------------------- cotangents
 
     def input(self, name: str, output: ir.Tensor) -> ir.Tensor:
-        """The input for the cotangent of an output: an extent that is a formula gets a name."""
+        """The input for the cotangent of an output; an extent that is a formula gets a name."""
         shape: list[Size] = []
         for axis, interval in enumerate(self.places[output.name]):
             extent = interval.extent
@@ -173,7 +175,7 @@ class Adjoint:
         return {index: self.named_end(interval) for index, interval in intervals.items()}
 
     def named_end(self, interval: Interval) -> Interval:
-        """The range up to a named size, where it ends at the formula that the name stands for."""
+        """The range up to a named size, if it ends at the formula that the name stands for."""
         if interval.lo == Size.of(0):
             for variable, size in self.sizes.items():
                 if size == interval.hi:
@@ -181,7 +183,7 @@ class Adjoint:
         return interval
 
     def start(self, cotangent: ir.Tensor, output: ir.Tensor) -> None:
-        """The cotangent of an output, whose elements the input counts from 0."""
+        """The cotangent of an output, whose elements the input numbers from 0."""
         place = self.places[output.name]
         if output.name not in self.moving:
             return
@@ -194,7 +196,7 @@ class Adjoint:
             self.cotangents[output.name] = cotangent
 
     def cotangent(self, name: str) -> ir.Tensor:
-        """The tensor in which the cotangent of a tensor is added up: of an output, beside the input."""
+        """The tensor in which a cotangent is accumulated; for an output, a copy of the input."""
         known = self.cotangents.get(name)
         if known is not None and known.name not in self.inputs:
             return known
@@ -223,14 +225,14 @@ class Adjoint:
             self.backward.append(Step(statement, scope.ranges, not restart or target in self.declared))
 
     def clear(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
-        """Makes a tensor zero before anything is added to it; whether that takes a statement."""
+        """Sets a tensor to zero before anything is added to it; returns whether that takes a statement."""
         if self.declare(target, place):
             return False
         self.backward.append(zeroed(target, place))
         return True
 
     def declare(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
-        """Declares how large a tensor is; whether that can be said."""
+        """Declares the extents of a tensor; returns whether that is possible."""
         if any(interval.lo != Size.of(0) or not _is_sayable(interval.hi) for interval in place):
             return False
         self.declared.append(replace(target, shape=tuple([interval.hi for interval in place])))
@@ -253,7 +255,7 @@ class Adjoint:
             yield tuple(run)
 
     def reverse(self, run: tuple[Step, ...]) -> None:
-        """Passes the cotangents of what steps write on to what they read."""
+        """Propagates the cotangents of the steps' targets to what they read."""
         step = run[0]
         statement = step.statement
         match statement:
@@ -292,7 +294,7 @@ class Adjoint:
         occurrences: Iterable[Occurrence],
         scope: Scope,
     ) -> None:
-        """Adds what reads receive to the cotangents of what they read."""
+        """Adds the receipts of reads to the cotangents of their tensors."""
         inversion = Inversion(scope, self.places, frozenset(ir.left_indices(statement)))
         extending = Extending(inversion, self.namer, self.places)
         by_name: dict[str, list[Occurrence]] = {}
@@ -312,7 +314,7 @@ class Adjoint:
                 self.receive(source, [receipt], around)
 
     def whole_copy(self, step: Step, statement: ir.Define | ir.Accumulate) -> str | None:
-        """The tensor that the statement copies whole."""
+        """The tensor that the statement copies as a whole."""
         match statement:
             case ir.Define(target, indices, ir.Access(source, same), ir.Domain((), None)) if indices == same:
                 bare = [index.bare for index in indices]
@@ -326,7 +328,7 @@ class Adjoint:
                 return None
 
     def forget(self, step: Step, statement: ir.Define | ir.Accumulate, cotangent: ir.Tensor) -> None:
-        """What the target held before receives nothing where the step wrote."""
+        """Clears the cotangent of the old value where the step wrote."""
         target = statement.target
         if not step.is_partial or (isinstance(statement, ir.Accumulate) and not statement.restart):
             return
@@ -347,7 +349,7 @@ class Adjoint:
         cotangent: ir.Tensor,
         conditions: Iterable[ir.Expr] = (),
     ) -> Step:
-        """Makes a cotangent zero where the step wrote."""
+        """Sets a cotangent to zero where the step wrote."""
         guard = ir.both(ir.conjunction(conditions), self.replaced(statement))
         zero = ir.Define(cotangent, statement.indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
         left = {*ir.left_indices(statement)}
@@ -355,9 +357,9 @@ class Adjoint:
         return Step(zero, step.intervals, is_partial=True)
 
     def replaced(self, statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
-        """Where a statement replaces what its target held."""
+        """The condition under which a statement replaces its target's old value."""
         guard = _inside(statement, self.places[statement.target.name])
-        # A restart empties every element that the left side names, whatever the guard.
+        # A restart resets every element that the left side names, whatever the guard.
         return guard if isinstance(statement, ir.Accumulate) else ir.both(guard, statement.domain.guard)
 
     def occurrences(
@@ -367,7 +369,7 @@ class Adjoint:
         scope: Scope,
         fixed: frozenset[IndexVar] = frozenset(),
     ) -> list[Occurrence]:
-        """What the reads of a statement receive, at one value of each `fixed` index."""
+        """The receipts of a statement's reads, at one value of each `fixed` index."""
         target, indices = statement.target, statement.indices
         left = tuple(index for index in ir.left_indices(statement) if index not in fixed)
         value = statement.value
@@ -416,7 +418,7 @@ class Adjoint:
 
 
 def _inside(statement: ir.Define | ir.Accumulate, place: tuple[Interval, ...]) -> ir.Expr | None:
-    """That data names an element: a write elsewhere is dropped, where a read would be clamped."""
+    """The condition that data names an existing element: other writes are dropped, whereas reads are clamped."""
     guard: ir.Expr | None = None
     for subscript, interval in zip(statement.indices, place, strict=True):
         if subscript.is_data:
@@ -427,7 +429,7 @@ def _inside(statement: ir.Define | ir.Accumulate, place: tuple[Interval, ...]) -
 
 
 def _covers(receipt: Receipt, scope: Scope, place: tuple[Interval, ...]) -> bool:
-    """Whether the receipt's left side names every element once."""
+    """Whether the receipt's left side names every element exactly once."""
     bare = [index.bare for index in receipt.indices]
     if None in bare or len(set(bare)) < len(bare):
         return False
@@ -435,7 +437,7 @@ def _covers(receipt: Receipt, scope: Scope, place: tuple[Interval, ...]) -> bool
 
 
 def _is_sayable(size: Size) -> bool:
-    """Whether a declaration can say it: a number, or a name."""
+    """Whether a declaration can express it: a number or a name."""
     match size.terms:
         case (((SizeVar(name),), 1),):
             return "." not in name

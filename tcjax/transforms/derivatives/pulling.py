@@ -1,7 +1,7 @@
-"""What elements of a tensor receive, where a step has written them.
+"""Gathers the cotangent of elements in the step that wrote them.
 
 A step that reads ``h(t-1)`` and ``h(t-2)`` would add to two elements of ``d_h``; instead the step that wrote ``h(t)``
-collects ``d_h(t) += d_h(t+1) * … + d_h(t+2) * …``, so that each step has an element of its own.
+gathers ``d_h(t) += d_h(t+1) * … + d_h(t+2) * …``, so that each step writes only its own element.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from .steps import Step
 
 
 def are_told(indices: Iterable[Affine]) -> bool:
-    """Whether each subscript is an index or a constant, so that an element says at which points it is named."""
+    """Whether each subscript is an index or a constant, so that an element determines its points."""
     return all(index.bare is not None or not index.terms for index in indices)
 
 
 def pulled(receipt: Receipt, scope: Scope, step: Step, others: Iterable[Step]) -> Step | None:
-    """What the elements receive that the step writes and none of the `others`; None where they receive nothing."""
+    """The receipts of the elements that the step writes and none of the `others`; None if there are none."""
     left, own = written(step).indices, Scope(dict(step.intervals))
     statement = formula(receipt, restart=False)
     places = [index.bare for index in receipt.indices]
@@ -52,7 +52,7 @@ def pulled(receipt: Receipt, scope: Scope, step: Step, others: Iterable[Step]) -
 def _named(
     indices: tuple[Affine, ...], elements: tuple[Affine, ...], scope: Scope
 ) -> tuple[dict[IndexVar, Affine], list[ir.Expr]]:
-    """The values of the indices at which subscripts name an element, and what must hold for that."""
+    """The values of the indices at which subscripts name an element, and the conditions for that."""
     values: dict[IndexVar, Affine] = {}
     tests: list[ir.Expr] = []
     for subscript, element in zip(indices, elements, strict=True):
@@ -67,7 +67,7 @@ def _named(
 
 
 def _elsewhere(elements: tuple[Affine, ...], facts: Facts, other: Step) -> ir.Expr:
-    """That an element is none of those that another step writes."""
+    """The condition that an element differs from those that another step writes."""
     values, tests = _named(written(other).indices, elements, Scope(dict(other.intervals)))
     moving = [test for loop in other.loops for test in loop.conditions()]
     if isinstance(other.statement, ir.Define):
@@ -82,7 +82,7 @@ def _indices(node: ir.Expr) -> tuple[IndexVar, ...]:
 
 
 def _always(test: ir.Expr, facts: Facts) -> bool:
-    """Whether the facts alone make a comparison hold that no data decide."""
+    """Whether the facts alone make a data-independent comparison hold."""
     match test:
         case ir.Binary("==" | "<=" | "<", left, _) if ir.types.is_integral(left.dtype):
             return not any(True for _ in ir.accesses(test)) and facts.prove(ir.condition_of(test))

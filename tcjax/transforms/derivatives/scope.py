@@ -1,4 +1,4 @@
-"""The indices of what is being differentiated: their ranges, and new ones beside them."""
+"""The indices of the expression being differentiated: their ranges, and new ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,16 +13,16 @@ Bound = frozenset[IndexVar]
 
 @dataclass(slots=True)
 class Scope:
-    """The range of every index, which grows by the new indices that derivatives need.
+    """The range of every index, including the new ones that derivatives need.
 
-    `twins` are the new indices that run like another.
+    `twins` are the new indices that run like another one.
     """
 
     ranges: dict[IndexVar, Interval]
     twins: dict[IndexVar, list[IndexVar]] = field(default_factory=dict)
 
     def new(self, like: IndexVar, interval: Interval) -> IndexVar:
-        """An index named like another one, with a range of its own."""
+        """An index named like another one, with its own range."""
         index = like
         while index in self.ranges:
             index = IndexVar(index.name, index.tag + 1)
@@ -30,7 +30,7 @@ class Scope:
         return index
 
     def twin(self, index: IndexVar, bound: Bound) -> IndexVar:
-        """An index that runs like this one and is not bound."""
+        """An index that runs like this one and is not yet bound."""
         known = self.twins.setdefault(index, [])
         for other in known:
             if other not in bound:
@@ -39,11 +39,11 @@ class Scope:
         return known[-1]
 
     def apart(self, expr: ir.Expr, bound: Bound) -> ir.Expr:
-        """The expression where `bound` indices are bound around it: its reductions take others."""
+        """The expression with fresh reduction indices where they clash with the `bound` ones around it."""
         return _Apart(self, bound, {}).expr(expr)
 
     def place(self, indices: Iterable[IndexVar]) -> Affine:
-        """The number of a point, row-major from the start of the ranges."""
+        """The row-major number of a point, counted from the start of the ranges."""
         number = Affine.of(0)
         for index in indices:
             interval = self.ranges[index]
@@ -51,7 +51,7 @@ class Scope:
         return number
 
     def count(self, indices: Iterable[IndexVar], dtype: str) -> ir.Expr:
-        """How many points the box of the indices has."""
+        """The number of points in the box of the indices."""
         size = Affine.of(1)
         for index in indices:
             size = size.scale(self.ranges[index].extent)

@@ -1,4 +1,4 @@
-"""Cotangents with zeros between their elements: what strided windows receive is then a plain convolution.
+"""Cotangents dilated with zeros, so that the adjoint of a strided window is a plain convolution.
 
 ``O(h) +=! x(2*h + k) * w(k)`` gives ``e(2*h) = d_O(h)`` and ``d_x(p) +=! e(p - k) * w(k)``.
 """
@@ -16,7 +16,7 @@ from .steps import Place, Step
 
 
 class Spreading:
-    """The occurrences of one statement; its cotangent is spread once for each set of strides."""
+    """The occurrences of one statement; its cotangent is dilated once for each set of strides."""
 
     def __init__(
         self,
@@ -37,12 +37,14 @@ class Spreading:
         self.steps: list[Step] = []
 
     def taken(self) -> list[Step]:
-        """The statements that spread, those that were not taken before."""
+        """The dilating statements that were not yet taken."""
         steps, self.steps = self.steps, []
         return steps
 
     def occurrence(self, found: Occurrence) -> Occurrence:
-        """The same sum over the places of the spread cotangent, if it depends on strided indices by these alone."""
+        """The same sum over the positions of the dilated cotangent, if it depends on strided indices only through
+        these.
+        """
         strides: dict[IndexVar, int] = {}
         for subscript in found.access.indices:
             if names_once(subscript, self.scope.ranges):
@@ -67,7 +69,7 @@ class Spreading:
         )
 
     def is_alone(self, index: IndexVar, step: int, found: Occurrence) -> bool:
-        """Whether the index occurs as a whole number of steps in the read, and else in the cotangent's read only."""
+        """Whether the index occurs in the read as a whole number of steps, and else only in the cotangent's read."""
         if self.left.count(index) != 1 or None in self.left:
             return False
         if found.guard is not None and index in ir.free_indices(found.guard):
@@ -81,7 +83,7 @@ class Spreading:
         return index not in ir.free_indices(ir.replaced(found.value, self.read, nothing))
 
     def spread(self, strides: Mapping[IndexVar, int]) -> tuple[ir.Access, Mapping[IndexVar, IndexVar]]:
-        """The spread cotangent as it is read, and the indices that run over its places."""
+        """The read of the dilated cotangent, and the indices that run over its positions."""
         places: dict[IndexVar, IndexVar] = {}
         left: list[Affine] = []
         shape, place = [], []
@@ -103,7 +105,7 @@ class Spreading:
 
 
 def _moved(access: ir.Access, names: Mapping[IndexVar, tuple[IndexVar, int]]) -> ir.Access:
-    """The read over the places of indices, each the index times a step."""
+    """The read over positions, each the index times a step."""
 
     def moved(subscript: Affine) -> Affine:
         for index, (place, step) in names.items():

@@ -1,4 +1,4 @@
-"""Derivatives of one reduction or expression, whose sizes are numbers."""
+"""Derivatives of one reduction or expression with numeric sizes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A statement and the range of each of its indices, inline reductions' too; its domain has no ranges."""
+    """A statement and the range of each of its indices, inline reductions' included; its domain has no ranges."""
 
     statement: ir.Define | ir.Accumulate
     box: Box
@@ -23,12 +23,12 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Derivative:
-    """The tangent of a reduction at every point of its axes: None where nothing changes.
+    """The tangent of a reduction at every point of its axes; None if it is zero.
 
-    It is linear in the tangent tensors. It reads the targets of `before`, which depend on the primal tensors only, and
-    have one dimension for each axis, from the axis' first value on, as the result has. `single` is the tangent where
-    the tensor that it names has 1 everywhere, which takes much less to compute. `primal` is the reduction itself, where
-    the targets of `before` say it.
+    It is linear in the tangent tensors. It reads the targets of `before`, which depend only on the primal tensors, and
+    have one dimension for each axis, starting at the axis' first value, like the result. `single` is a much cheaper
+    tangent, valid where the tensor that it names is 1 everywhere. `primal` is the reduction itself, if the targets of
+    `before` give it.
     """
 
     before: tuple[Formula, ...]
@@ -39,7 +39,7 @@ class Derivative:
 
     @property
     def exprs(self) -> tuple[ir.Expr, ...]:
-        """All that it computes, and where."""
+        """All expressions that it computes."""
         before = (formula.statement for formula in self.before)
         parts = (self.value, *(part for statement in before for part in (statement.value, statement.domain.guard)))
         return tuple(part for part in parts if part is not None)
@@ -52,7 +52,8 @@ def tangent(
     result: ir.Tensor,
     active: Mapping[str, ir.Tensor],
 ) -> Derivative:
-    """How ``result(axes) = reduce`` changes with the tensors of `active`, which has the tangent tensor for each name.
+    """The tangent of ``result(axes) = reduce`` with respect to the tensors of `active`, which has the tangent tensor
+    for each name.
 
     Raises `CompileError` (TC0309) for a function whose derivative has no name.
     """
@@ -92,11 +93,11 @@ def adjoint(
     wrt: Mapping[str, ir.Tensor],
     origins: Mapping[str, tuple[int, ...]] = {},
 ) -> tuple[Formula, ...]:
-    """What the tensors that `value` reads receive, given the cotangent of ``(axes) -> value``.
+    """The receipts of the tensors that `value` reads, given the cotangent of ``(axes) -> value``.
 
-    `wrt` has the tensor that receives for each tensor by name; one that no statement writes receives nothing. The
-    first statement of a target restarts it, the others add to it. `origins` are the subscripts of the tensors' first
-    elements (without: 0). Raises `CompileError` (TC0309) for a function whose derivative has no name.
+    `wrt` has the receiving tensor for each tensor by name; one that no statement writes receives nothing. The first
+    statement of a target restarts it, the others add to it. `origins` are the subscripts of the tensors' first elements
+    (default 0). Raises `CompileError` (TC0309) for a function whose derivative has no name.
     """
     scope = _scope(box)
     given = ir.Access(cotangent, tuple(map(Affine.of, axes)))
@@ -120,7 +121,7 @@ def adjoint(
 def ties(
     reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Box, place: ir.Expr, value: ir.Expr
 ) -> tuple[ir.Reduce, Box]:
-    """At how many points an extremum is, given its first `place` and its `value` at every point of `axes`."""
+    """The number of points that attain an extremum, given its first `place` and `value` at every point of `axes`."""
     scope = _scope(box)
     found: dict[str, ir.Reduce] = {}
 

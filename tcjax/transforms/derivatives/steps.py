@@ -1,4 +1,6 @@
-"""A function as a list of steps: no calls, no given ranges, and a tensor of its own for every state of a tensor."""
+"""A function as a list of steps in single-assignment form: no calls, no given ranges, a new tensor for every state of a
+tensor.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +20,7 @@ Place = tuple[Interval, ...]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``for index in lo:hi:step`` around steps; `number` and the index tell it from others."""
+    """``for index in lo:hi:step`` around steps, identified by `number` and the index."""
 
     index: IndexVar
     lo: Affine
@@ -27,14 +29,14 @@ class Loop:
     number: int
 
     def backwards(self) -> "Loop":
-        """The same values from the last one to the first."""
+        """The same values, from last to first."""
         apart = abs(self.step)
         reach = (self.hi - 1 - self.lo).quotient(apart).scale(apart)
         lo, hi = (self.lo, self.lo + reach + 1) if self.step > 0 else (self.hi - 1 - reach, self.hi)
         return replace(self, lo=lo, hi=hi, step=-self.step)
 
     def conditions(self) -> Iterator[ir.Expr]:
-        """What holds of the index beside its interval, where the ends move."""
+        """The conditions on the index besides its interval, if the ends vary."""
         index = ir.Index(self.index)
         if self.lo.variables:
             yield compare("<=", ir.integer(self.lo), index)
@@ -46,7 +48,7 @@ class Loop:
 class Step:
     """A statement without given ranges, the range of each of its indices, and the loops around it, outermost first.
 
-    `is_partial` says that it goes on from the elements that its target has (which another step has put there).
+    `is_partial` says that it continues from its target's elements, which another step wrote.
     """
 
     statement: ir.Statement
@@ -56,13 +58,13 @@ class Step:
 
     @property
     def formula(self) -> ir.Define | ir.Accumulate:
-        """The statement, which is no call."""
+        """The statement, which must not be a call."""
         assert isinstance(self.statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
         return self.statement
 
     @property
     def replaces(self) -> bool:
-        """Whether nothing is left of what the target held where the step writes."""
+        """Whether the step discards the old value of every element that it writes."""
         return isinstance(self.formula, ir.Define) or self.formula.restart
 
     @property
@@ -81,7 +83,7 @@ class Steps:
 
 
 def flattened(function: ir.Function, namer: Namer) -> Steps:
-    """The steps. Raises `CompileError` (TC0309) where a range has no formula."""
+    """The steps. Raises `CompileError` (TC0309) for a range without a formula."""
     # Without an initial value, an output starts from the identity.
     flat = replace(inlined(function, namer), initial=())
     known = ranges.infer_ranges(flat)
@@ -93,7 +95,7 @@ def flattened(function: ir.Function, namer: Namer) -> Steps:
                 source.span,
                 help="write it from 0 on, or write the called definition's statements here",
             )
-    # The adjoint may do without the statement that decides where a tensor is.
+    # The adjoint may omit the statement that fixes a tensor's position.
     sizes: dict[SizeVar, Size] = {}
     for name, intervals in known.locals.items():
         for dimension, interval in enumerate(intervals):
@@ -118,7 +120,7 @@ def _formula(interval: Interval | None, function: ir.Function, what: str) -> Int
 
 
 class _Versions:
-    """Each statement that changes a tensor writes a new one, into which it was copied."""
+    """Each statement that changes a tensor writes a new version, initialised with a copy."""
 
     def __init__(
         self, function: ir.Function, known: ranges.SymbolicRanges, namer: Namer, places: dict[str, Place]
@@ -131,7 +133,7 @@ class _Versions:
         self.declared = {tensor.name for tensor in function.declared}
         self.extended = self.declared | function.growing.keys()
         self.found: list[Step] = []
-        # The loops whose indices a tensor gets that each of their steps writes anew.
+        # The loops whose indices are added to a tensor that each of their steps rewrites.
         self.grows = self.named()
         self.spread = {name: loops for name in self.grows if (loops := self.anew(name))}
 
@@ -168,7 +170,7 @@ class _Versions:
             self.places[target.name] = self.places[before.name]
             self.found.append(copied(before, target, self.places[target.name]))
         elif target.name in self.extended and not self.covers(plain, intervals, self.places[target.name]):
-            # What no statement writes is zero, in the whole shape.
+            # Elements that no statement writes are zero, in the whole shape.
             self.found.append(zeroed(target, self.places[target.name]))
         plain = replace(plain, target=target)
         if isinstance(plain, ir.Accumulate) and (is_first or before is None or _replaces(plain)):
@@ -188,7 +190,7 @@ class _Versions:
         return tuple(dict.fromkeys(name for statement in run for name in targets(statement)))
 
     def anew(self, name: str) -> tuple[IndexVar, ...]:
-        """The indices of the loops of which each step writes a tensor before it reads it, and nothing else reads it."""
+        """The indices of the loops in which each step writes a tensor before it reads it, and nothing else reads it."""
         function = self.function
         touching = [n for n, s in enumerate(function.statements) if name in {*targets(s), *reads(s)}]
         first = function.statements[touching[0]]
@@ -209,7 +211,7 @@ class _Versions:
     def in_loops(
         self, number: int, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval]
     ) -> None:
-        """The statement of a step: it goes on writing the tensor that is there."""
+        """The statement of a step: it continues to write the existing tensor."""
         loops = loops_around(self.function, number)
         name = statement.target.name
         if name not in self.current:
@@ -228,7 +230,7 @@ class _Versions:
         self.found.append(Step(as_reduction(plain), intervals, True, loops))
 
     def in_each(self, joined: ir.Define, loops: tuple[Loop, ...]) -> ir.Define:
-        """The statement after the part that it joins, of which each step has one."""
+        """The statement after the partial reduction that it joins, with one per step."""
         step = self.found.pop()
         assert isinstance(step.statement, ir.Accumulate)
         name, indices = step.statement.target.name, tuple(loop.index for loop in loops)
@@ -243,7 +245,7 @@ class _Versions:
         return found
 
     def begin(self, target: ir.Tensor, intervals: Mapping[IndexVar, Interval]) -> None:
-        """The tensor that loops begin to write: one of all their steps, where each writes it anew."""
+        """The tensor that loops begin to write: one for all their steps, where each rewrites it."""
         name = target.name
         self.current[name] = target
         if name in self.spread:
@@ -311,7 +313,7 @@ def _outside(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
 def _spread(
     statement: ir.Define | ir.Accumulate, loops: Mapping[str, tuple[IndexVar, ...]]
 ) -> ir.Define | ir.Accumulate:
-    """The statement with the indices of loops in front of the subscripts of tensors."""
+    """The statement with the loops' indices before the subscripts of tensors."""
 
     def expr(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, expr)
@@ -325,7 +327,7 @@ def _spread(
 
 
 def _replaces(statement: ir.Accumulate) -> bool:
-    """Whether a reduction that cannot go on from a value replaces it everywhere."""
+    """Whether a reduction that cannot continue from a value replaces it everywhere."""
     reducer = statement.reducer
     return isinstance(reducer, Reducer) and not reducer.continues and statement.domain.guard is None
 

@@ -29,7 +29,7 @@ def fold(reduce: ir.Reduce, scope: Scope) -> tree.Expr:
         help = "reduce with `minval`, `maxval`, `argmin` or `argmax`"
         raise refuse("SaC", f"`{reducer.value}`, the value at a rank", reduce.span, help=help)
     if reduce.body.dtype == "bool" and reducer is Reducer.SUM:
-        # A sum of truth values counts modulo 2.
+        # A sum of booleans is modulo 2.
         numbers = replace(reduce, body=ir.Cast(reduce.body, "int32"), accumulate="int32", dtype="int32")
         return tree.Binary("==", scope.remainder(fold(numbers, scope), tree.Number(2)), tree.Number(1))
     if reduce.body.dtype == "bool":
@@ -80,7 +80,7 @@ def _over(
 ) -> tree.Expr:
     """The comprehension of the values to combine.
 
-    Its cells below a lower end are zeros: where these would count, the indices are counted from the lower end.
+    Its cells below the lower end are zeros: where these would matter, the indices are counted from the lower end.
     """
     names = tuple([inner.indices[index] for index in reduce.indices])
     lows = {index: limits[index].low(scope) for index in reduce.indices}
@@ -96,7 +96,7 @@ def _over(
 
 
 def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir.Expr | None]:
-    """The ends of each range, and what is left of the guard.
+    """The ends of each range, and the rest of the guard.
 
     Ends that use outer indices stay ends; those that use indices of the same brackets become part of the guard.
     """
@@ -128,5 +128,5 @@ def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir
 
 
 def _keeps_positions(reduce: ir.Reduce, ends: Limits) -> bool:
-    """Whether cutting a range off leaves the positions as they are."""
+    """Whether positions stay the same when a range is cut off."""
     return not reduce.reducer.gives_position or (len(reduce.indices) == 1 and not ends.lows)

@@ -15,7 +15,7 @@ from .statements import Body
 _WORDS: Final = frozenset(
     ("true", "false", "return", "step", "width", "with", "genarray", "modarray", "fold", *types.SPELLINGS)
 )
-# What a function cannot be called: the library has these names.
+# Names that a function cannot have: the library uses them.
 _LIBRARY: Final = frozenset(
     (
         *("shape", "dim", "sel", "sum", "prod", "minval", "maxval", "any", "all", "mean", "logsumexp", "argmin"),
@@ -29,10 +29,10 @@ _LIBRARY: Final = frozenset(
 def to_sac(function: ir.Function) -> tree.Program:
     """The program that computes what the function computes.
 
-    A function whose parameters have declared types becomes a function with type patterns, one whose parameters have
-    any type an expression, where their order is that of their first appearance. An output that accumulates without
-    restarting begins from the identity: no caller passes its initial value. Raises `CompileError` (TC0109) that
-    names what SaC cannot say.
+    A function whose parameters have declared types becomes a function with type patterns, one whose parameters have any
+    type an expression, where their order is that of their first appearance. An output that accumulates without
+    restarting begins from the identity: no caller passes its initial value. Raises `CompileError` (TC0109) for what SaC
+    cannot express.
     """
     try:
         return _Program().program(function, infer_ranges(function))
@@ -56,7 +56,7 @@ class _Program:
         return tree.Program(tuple(self.functions), (), None)
 
     def body(self, function: ir.Function, ranges: SymbolicRanges) -> Body:
-        """The lets of a function; what it calls is added before."""
+        """The lets of a function; the functions it calls are added first."""
         if not function.returns:
             raise refuse("SaC", "a function without a result", function.span, help="return what it computes")
         for loop in function.loops:
@@ -83,7 +83,7 @@ class _Program:
         return body
 
     def add(self, function: ir.Function, body: Body) -> str:
-        """Adds a function, unless it is there; its name."""
+        """Adds a function, unless it exists already, and returns its name."""
         written = tree.Function(
             unique(function.name, _WORDS | _LIBRARY),
             tuple([_pattern(tensor, body.shapes[body.tensors[tensor.name]], body) for tensor in function.returns]),
@@ -115,7 +115,7 @@ def _renamed(function: tree.Function, name: str) -> tree.Function:
 
 
 def _as_expression(function: ir.Function, body: Body) -> tuple[tuple[tree.Let, ...], tree.Expr] | None:
-    """The lets and the expression of a function of parameters of any type; None where only a function can say it."""
+    """The lets and the expression of a function of parameters of any type; None if only a function can express it."""
     if len(function.returns) != 1 or any(_size_name(size) for t in function.parameters for size in t.shape):
         return None
     if any(size.constant is not None for tensor in function.parameters for size in tensor.shape):
@@ -147,7 +147,7 @@ def _pattern(tensor: ir.Tensor, shape: tuple[Size | None, ...], body: Body) -> t
 
 
 def _extent(size: Size | None, body: Body) -> str | int | None:
-    """An extent as a type pattern says it; None for those that it does not know."""
+    """An extent as written in a type pattern; None if it cannot be."""
     if size is None:
         return None
     if size.constant is not None:

@@ -26,12 +26,12 @@ class Limits:
         return Limits((Affine((), interval.lo),), (Affine((), interval.hi),))
 
     def low(self, scope: Scope) -> Affine:
-        """The largest of the lower ends, without those that are surely smaller."""
+        """The largest of the lower ends, without those known to be smaller."""
         kept = _decisive(self.lows, lambda one, other: scope.is_nonnegative(other - one))
         return clamp("max", kept)
 
     def high(self, scope: Scope) -> Affine:
-        """The smallest of the upper ends, without those that are surely larger."""
+        """The smallest of the upper ends, without those known to be larger."""
         kept = _decisive(self.highs, lambda one, other: scope.is_nonnegative(one - other))
         return clamp("min", kept)
 
@@ -46,7 +46,7 @@ def interval_of(index: IndexVar, scope: Scope, statement: ir.Define | ir.Accumul
 
 
 def as_limit(test: ir.Expr, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, Limits] | None:
-    """A comparison of one of the indices with what only uses outer ones, as an end of its range; None for others."""
+    """A comparison of one of the indices with an expression of outer ones, as an end of its range; None for others."""
     if not isinstance(test, ir.Binary) or test.operator not in ("<", "<=", ">", ">="):
         return None
     if not types.is_integral(test.left.dtype):
@@ -61,7 +61,7 @@ def as_limit(test: ir.Expr, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, Li
     index, rest = inner[0], difference - Affine.of(inner[0]).scale(weight)
     if index in rest.variables:
         return None
-    # index < end, index <= end, ...; of a subtracted index everything is mirrored.
+    # index < end, index <= end, ...; mirrored if the index is subtracted.
     end, operator = (-rest, test.operator) if weight == 1 else (rest, _MIRRORED[test.operator])
     match operator:
         case "<":
@@ -80,9 +80,9 @@ _MIRRORED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 def comprehension(
     names: tuple[str, ...], lows: tuple[Affine, ...], highs: tuple[Affine, ...], body: tree.Expr, scope: Scope
 ) -> tree.Partition:
-    """``[i, j] -> body | lows <= [i, j] < highs``, without the generator where SaC finds the same by itself.
+    """``[i, j] -> body | lows <= [i, j] < highs``, without the generator where SaC infers the same.
 
-    `scope` is that around the partition: a generator does not see the indices that it bounds.
+    `scope` is the scope around the partition: a generator does not see the indices that it bounds.
     """
     pattern = tree.IndexPattern(names)
     zero = Affine.of(0)
@@ -91,7 +91,7 @@ def comprehension(
     if starts and len(bounds) == len(names) and finds_bounds(body, bounds, scope.shapes):
         return tree.Partition(pattern, body)
     lower = None if starts else tree.Bound(tree.Vector(tuple(map(scope.subscript, lows))), strict=False)
-    # A range that ends before it begins is empty, an extent must not be negative.
+    # A range whose end is before its start is empty; an extent must not be negative.
     ends = [
         high if not high.terms or scope.is_nonnegative(high) else clamp("max", (high, Affine.of(0))) for high in highs
     ]
@@ -100,7 +100,7 @@ def comprehension(
 
 
 def _end(end: Affine, scope: Scope) -> tree.Expr:
-    """An upper end of what starts at 0, and so is not negative: ``(N + 1) / 2`` for ``(N - 1) // 2 + 1``."""
+    """An upper end of a range that starts at 0, and so is not negative: ``(N + 1) / 2`` for ``(N - 1) // 2 + 1``."""
     if end.terms:
         return scope.subscript(end)
     factors = [factor for factor, _ in end.base.terms if factor]

@@ -1,4 +1,4 @@
-"""Numbers of every type as SaC writes them."""
+"""Numbers of every type as written in SaC."""
 
 from collections.abc import Mapping
 from math import copysign, isfinite, isnan
@@ -17,12 +17,12 @@ Value = bool | int | float | complex
 
 
 def cast(dtype: str, operand: tree.Expr) -> tree.Expr:
-    """``tof(e)``; types that SaC has no name for are called by theirs."""
+    """``tof(e)``; a type without a SaC name is called by its own."""
     return tree.Call(CASTS.get(dtype, dtype), (operand,))
 
 
 def typed(value: Value, dtype: str) -> tree.Expr:
-    """A literal of this type, whatever is beside it: without a suffix it is int32, float32 or bool."""
+    """A literal of this type, whatever its neighbours: without a suffix it is int32, float32 or bool."""
     if isinstance(value, complex):
         if value.imag or copysign(1.0, value.imag) < 0:
             raise refuse("SaC", "a complex number", help="pass it as an argument")
@@ -38,14 +38,14 @@ def typed(value: Value, dtype: str) -> tree.Expr:
 
 
 def bare(value: bool | int | float) -> tree.Expr:
-    """A literal that takes its partner's type."""
+    """A literal that takes the type of the other operand."""
     if isinstance(value, bool):
         return tree.Number(value)
     return tree.Unary("-", tree.Number(abs(value))) if _is_negative(value) else tree.Number(value)
 
 
 def adapts(value: Value, dtype: str) -> bool:
-    """Whether the bare literal takes this type beside a partner of this type."""
+    """Whether a bare literal takes this type next to an operand of this type."""
     if dtype == "bool" or isinstance(value, complex):
         return False
     if isinstance(value, float):
@@ -55,14 +55,14 @@ def adapts(value: Value, dtype: str) -> bool:
 
 
 def zero(dtype: str) -> tree.Expr:
-    """What holds where nothing was written."""
+    """The value of elements that were never written."""
     if types.is_complex(dtype):
         return typed(0j, dtype)
     return bare(False if dtype == "bool" else 0 if types.is_integral(dtype) else 0.0)
 
 
 def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
-    """What a reduction gives over no points, None where it needs to know how many there are."""
+    """The value of a reduction over no points; None if it depends on their number."""
     if isinstance(reducer, ir.Monoid) or not reducer.continues:
         return None
     return _constant(reducer.empty(dtype), dtype)

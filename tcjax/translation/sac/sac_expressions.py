@@ -1,4 +1,4 @@
-"""Scalar expressions as SaC writes them."""
+"""Scalar expressions as written in SaC."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from ..refusal import refuse
 from . import literals
 from .shapes import Shapes
 
-# What operators of numbers mean for truth values, which SaC does not compute with.
+# What operators on numbers mean for booleans, which SaC does not compute with.
 _OF_BOOL: Final[Mapping[str, str]] = {
     "+": "!=",
     "-": "!=",
@@ -38,12 +38,12 @@ _PRODUCT_LIMIT: Final = 16
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression sees. It is also the `Arithmetic` of SaC.
+    """What an expression can refer to. It is also the `Arithmetic` of SaC.
 
-    `tensors` has the let or parameter that holds each tensor now, `shapes` their shapes, `starts` the smallest indices
-    of those that do not start at 0, as SaC's arrays do; `sizes` the names that type patterns bind, `taken` every name
-    that no index may have. `indices` are the names of the indices, `origins` what is added to them, `intervals` their
-    values.
+    `tensors` maps each tensor to the let or parameter that holds it now, `shapes` gives their shapes, and `starts` the
+    smallest indices of those that do not start at 0, as SaC's arrays do. `sizes` are the names bound by type patterns,
+    `taken` all names that no index may have. `indices` are the names of the indices, `origins` their offsets,
+    `intervals` their ranges.
     """
 
     tensors: Mapping[str, str]
@@ -57,15 +57,15 @@ class Scope:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the indices."""
+        """What is known about the indices."""
         return Facts.over({index: interval for index, interval in self.intervals.items() if interval is not None})
 
     def within(self, reduce: ir.Reduce) -> "Scope":
-        """What the body of an inline reduction sees."""
+        """The scope of the body of an inline reduction."""
         return replace(self, indices=inside(reduce, self.indices, self.taken))
 
     def moved(self, origins: Mapping[IndexVar, Affine]) -> "Scope":
-        """The same where these indices count from other origins; an origin may move with an index that moved before."""
+        """The same with these indices counted from other origins; an origin may depend on an index moved before."""
         origins = {index: self.shifted(origin) for index, origin in origins.items()}
         intervals = dict(self.intervals)
         for index, origin in origins.items():
@@ -79,7 +79,7 @@ class Scope:
     # ---------------------------------------------------------------- expressions
 
     def write(self, expr: ir.Expr) -> tree.Expr:
-        """The expression; a literal with the type that it has."""
+        """The expression; literals keep their type."""
         match expr:
             case ir.Const(value, dtype):
                 return literals.typed(value, dtype)
@@ -101,7 +101,7 @@ class Scope:
             case ir.Call(function, arguments):
                 return tree.Call(function, self.partners(arguments))
             case ir.Foreign(function, arguments):
-                # Beside a float of another type, a bare literal would have that one.
+                # Next to a float of another type, a bare literal would take that type.
                 floats = {argument.dtype for argument in arguments if not types.is_integral(argument.dtype)} - {"bool"}
                 write = self.write if len(floats) <= 1 else self.typed_argument
                 return tree.Call(function, tuple(map(write, arguments)))
@@ -123,7 +123,7 @@ class Scope:
         return literals.cast(expr.dtype, written) if is_open else written
 
     def partners(self, exprs: Sequence[ir.Expr]) -> tuple[tree.Expr, ...]:
-        """Operands of one type: literals are bare where another operand says their type."""
+        """Operands of one type: literals are bare if another operand determines their type."""
         open_ = [isinstance(expr, ir.Const) and literals.adapts(expr.value, expr.dtype) for expr in exprs]
         if all(open_):
             open_[0] = False
@@ -170,7 +170,7 @@ class Scope:
         return tree.Binary(_OF_BOOL.get(operator, operator), first, second)
 
     def float_remainder(self, expr: ir.Binary) -> tree.Expr:
-        """The remainder with the divisor's sign, of the one with the dividend's."""
+        """The remainder with the sign of the divisor, from the one with the sign of the dividend."""
         zero = ir.Const(0.0, expr.dtype)
         rest = ir.Call("fmod", (expr.left, expr.right), expr.dtype)
         signs = ir.Binary("<", rest, zero, "bool"), ir.Binary("<", expr.right, zero, "bool")
@@ -191,7 +191,7 @@ class Scope:
         return product
 
     def is_natural(self, expr: ir.Expr) -> bool:
-        """Whether the integer is surely not negative."""
+        """Whether the integer is known not to be negative."""
         match expr:
             case ir.Const(value):
                 return not isinstance(value, complex) and value >= 0
@@ -214,7 +214,7 @@ class Scope:
         return write_affine(self.shifted(affine), self)
 
     def shifted(self, affine: Affine) -> Affine:
-        """The affine expression in terms of the indices as they are counted."""
+        """The affine expression in terms of the shifted indices."""
         if not affine.variables & self.origins.keys():
             return affine
 
@@ -243,7 +243,7 @@ class Scope:
         return result
 
     def floor(self, argument: tree.Expr, divisor: tree.Expr, nonnegative: bool) -> tree.Expr:
-        """SaC's ``/`` truncates: what may be negative is made a multiple first."""
+        """SaC's ``/`` truncates: a dividend that may be negative is made a multiple of the divisor first."""
         if not nonnegative:
             argument = tree.Binary("-", argument, self.remainder(argument, divisor))
         return tree.Binary("/", argument, divisor)
@@ -274,6 +274,6 @@ class Scope:
         return least is not None and self.facts.at_least_zero(least)
 
     def least(self, affine: Affine) -> Size | None:
-        """The smallest value over the ranges of the indices, where that has a formula."""
+        """The smallest value over the ranges of the indices, if it has a formula."""
         values = self.facts.interval(affine)
         return None if values is None else values.lo

@@ -1,4 +1,4 @@
-"""Which upper bounds SaC finds by itself: the smallest shape among the selections at a bare index."""
+"""Which upper bounds SaC infers: the smallest shape among the selections at a bare index."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -42,7 +42,7 @@ def _selections(
 
 
 def _nodes(expr: tree.Expr, hidden: frozenset[str]) -> Iterator[tuple[tree.Expr, frozenset[str]]]:
-    """The expression and everything below it in the order of the text, with the names bound by inner indices."""
+    """The expression and all its subexpressions in text order, with the names bound by inner indices."""
     yield expr, hidden
     for child, names in _children(expr):
         yield from _nodes(child, hidden | names)

@@ -1,4 +1,4 @@
-"""Statements as lets: each writes its tensor anew."""
+"""Statements as lets: each makes a new version of its tensor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _ONE = Size.of(1)
 
 
 class Body:
-    """The lets of a function, and what holds each tensor between two of them."""
+    """The lets of a function, and the current name of each tensor."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Body:
         self.lets: list[tree.Let] = []
 
     def step(self, number: int, statement: ir.Statement, callee: str) -> None:
-        """Adds the let of a statement; `callee` is the name of the function that it calls."""
+        """Adds the let of a statement; `callee` is the name of the function it calls."""
         match statement:
             case ir.Define() | ir.Accumulate():
                 value = self.formula(statement, self.ranges.statements[number])
@@ -69,7 +69,7 @@ class Body:
         return tree.Call(name, tuple([tree.Name(self.tensors[argument.name]) for argument in arguments]))
 
     def cells(self, name: str, arguments: tuple[ir.Tensor, ...], frame: int, varying: tuple[bool, ...]) -> tree.Expr:
-        """A function applied to every cell of the arguments that vary."""
+        """A function applied to every cell of the varying arguments."""
         taken = set(self.taken)
         names: list[str] = []
         for axis in range(frame):
@@ -82,7 +82,7 @@ class Body:
         return tree.Comprehension((tree.Partition(pattern, tree.Call(name, tuple(operands))),))
 
     def formula(self, statement: ir.Define | ir.Accumulate, ranges: StatementRanges) -> tree.Expr:
-        """The array that the statement makes of its target."""
+        """The target array after the statement."""
         inner = (node for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce))
         if any(given.is_ragged for given in (*statement.domain.ranges, *(r for node in inner for r in node.ranges))):
             help = "write the ends as conditions: `where ptr(i) <= p && p < ptr(i+1)`"
@@ -137,7 +137,7 @@ class Body:
         return _Axis(scope.indices[variable], variable, low, high, origin, is_whole)
 
     def before(self, statement: ir.Define | ir.Accumulate, axes: "list[_Axis]") -> tree.Expr | None:
-        """What the element held before, None if nothing."""
+        """The previous value of the element, None if there is none."""
         name = self.tensors.get(statement.target.name)
         if name is None:
             return None
@@ -162,7 +162,7 @@ class Body:
                 assert_never(statement)
 
     def rest(self, statement: ir.Define | ir.Accumulate, scope: Scope) -> tree.Partition:
-        """The elements that the statement does not write: as they were, or zero."""
+        """The elements that the statement does not write: unchanged, or zero."""
         target = statement.target
         vector = unique("iv", self.taken)
         name = self.tensors.get(target.name)
@@ -177,10 +177,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A dimension of the left side: the name of its index in the pattern, and the range of that.
+    """A dimension of the left side: the name and range of its index in the pattern.
 
-    `variable` is the statement's index, which is `origin` at the first element; of two dimensions with one index, the
-    second is only `same_as` it.
+    `variable` is the statement's index, which equals `origin` at the first element; if two dimensions use one index,
+    the second is `same_as` the first.
     """
 
     name: str
@@ -193,7 +193,7 @@ class _Axis:
 
 
 def _starts(intervals: tuple[Interval | None, ...]) -> tuple[Size, ...]:
-    """The smallest indices; nothing where all of them are 0."""
+    """The smallest indices; nothing if all of them are 0."""
     starts = tuple([Size.of(0) if interval is None else interval.lo for interval in intervals])
     return starts if any(start != Size.of(0) for start in starts) else ()
 
@@ -204,7 +204,7 @@ def _moved(index: Affine) -> IndexVar | None:
 
 
 def _distinct(axes: list[_Axis], taken: set[str]) -> list[_Axis]:
-    """The axes, each with a name of its own."""
+    """The axes, each with its own name."""
     seen: set[IndexVar] = set()
     result: list[_Axis] = []
     for axis in axes:
@@ -219,7 +219,7 @@ def _distinct(axes: list[_Axis], taken: set[str]) -> list[_Axis]:
 
 
 def _reduced(statement: ir.Accumulate, scope: Scope) -> tree.Expr:
-    """The reduction of one element's points."""
+    """The reduction over the points of one element."""
     target, value, reducer = statement.target, statement.value, statement.reducer
     if isinstance(reducer, ir.Monoid):
         raise registered(reducer, statement.span)
@@ -257,7 +257,7 @@ def _single(statement: ir.Accumulate, value: ir.Expr, dtype: str, guard: ir.Expr
 
 
 def _continued(statement: ir.Accumulate, before: tree.Expr, value: tree.Expr) -> tree.Expr:
-    """What the element held, combined with the reduction."""
+    """The previous value of the element, combined with the reduction."""
     reducer = statement.reducer
     if isinstance(reducer, ir.Monoid):
         raise registered(reducer, statement.span)

@@ -1,4 +1,4 @@
-"""Typed index notation as TC's tree, which TC text and the Python notation are written from."""
+"""Typed index notation as TC's syntax tree, from which TC text and the Python notation are written."""
 
 from .definitions import to_tc
 

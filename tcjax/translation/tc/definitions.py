@@ -15,14 +15,14 @@ from ..names import called, expressions, index_names, statement_indices, unique
 from ..refusal import refuse, too_deep
 from .tc_expressions import Expressions, Names, is_sayable, write_extent
 
-# What elaboration names the result of a call whose type is not its target's.
+# Elaboration's name for the result of a call whose type differs from its target's.
 _UNCONVERTED: Final = re.compile(r"(.+)\.call\d+")
 
 
 def to_tc(function: ir.Function) -> ast.Program:
-    """The definitions that elaborate to the function: what it calls first, itself last.
+    """The definitions that elaborate to the function: first those it calls, itself last.
 
-    Raises `CompileError` (TC0109) that names what TC cannot say.
+    Raises `CompileError` (TC0109) for what TC cannot express.
     """
     try:
         return ast.Program(tuple(_Program().definitions(function)))
@@ -41,7 +41,7 @@ class _Program:
         yield from self.known.values()
 
     def define(self, function: ir.Function) -> str:
-        """Adds the definition of a function, after those that it calls; its name."""
+        """Adds the definition of a function after those it calls, and returns its name."""
         definition = _Definition(function, self).write()
         name = unique(definition.name, KEYWORDS | {"sum", "prod"})
         while self.known.get(name, replace(definition, name=name)) != replace(definition, name=name):
@@ -51,7 +51,7 @@ class _Program:
 
 
 class _Definition:
-    """One function: what its tensors and sizes are called, and its statements."""
+    """One function: the names of its tensors and sizes, and its statements."""
 
     def __init__(self, function: ir.Function, program: _Program) -> None:
         self.function = function
@@ -63,10 +63,10 @@ class _Definition:
         }
         reserved = RESERVED | KEYWORDS | called(function) | {"inf", "nan"} | set(self.calls.values())
         self.read = _read_tensors(function)
-        # A shape that no declaration says is what a first statement fills, with zeros.
+        # A shape that no declaration gives is that of a first statement, which fills it with zeros.
         self.filled = {t.name for t in function.declared if any(not is_sayable(size) for size in t.shape)}
         self.declared = {tensor.name: tensor for tensor in function.declared if tensor.name not in self.filled}
-        # A size that a declaration names is one that a parameter's declaration has to name.
+        # A size named in a declaration must be named in a parameter's declaration.
         self.named = {v.name for t in self.declared.values() for size in t.shape for v in size.variables()}
         self.undeclared = {tensor.name for tensor in function.parameters if self.is_undeclared(tensor)}
         tensors: dict[str, str] = {}
@@ -95,7 +95,9 @@ class _Definition:
         return self.names.tensors[tensor.name]
 
     def is_undeclared(self, tensor: ir.Tensor) -> bool:
-        """Whether only the call says what the parameter is; of a scalar nothing tells, so it goes with the others."""
+        """Whether only the call determines the parameter's type. Nothing shows the rank of a scalar, so it follows the
+        others.
+        """
         if tensor.rank:
             is_named = any(variable.name in self.named for size in tensor.shape for variable in size.variables())
             return tensor.name in self.read and _has_own_sizes(tensor) and not is_named
@@ -121,7 +123,7 @@ class _Definition:
         raise refuse("TC", f"that a dimension of `{tensor.name}` is {size}", tensor.span, help=help)
 
     def size_names(self) -> Iterator[str]:
-        """The sizes that declarations name."""
+        """The sizes named in declarations."""
         declared = [t for t in self.function.parameters if t.name not in self.undeclared]
         for tensor in (*declared, *self.declared.values()):
             for size in tensor.shape:
@@ -134,14 +136,14 @@ class _Definition:
     # ---------------------------------------------------------------- statements
 
     def statements(self) -> tuple[ast.Statement, ...]:
-        """The statements, those of loops in their loops."""
+        """The statements, with those of loops inside their loops."""
         written = list(self.flat())
         return self.nested(written, 0, len(self.function.statements), 0)
 
     def nested(
         self, written: list[tuple[int, ast.Statement]], first: int, last: int, depth: int
     ) -> tuple[ast.Statement, ...]:
-        """Of numbered statements those from `first` to before `last`, with the loops at this depth and below."""
+        """The numbered statements from `first` to before `last`, with the loops at this depth and below."""
         found: list[ast.Statement] = []
         done = first
         for number, statement in written:
@@ -175,7 +177,7 @@ class _Definition:
                 yield number, statement
 
     def written(self, statements: list[ir.Statement]) -> Iterator[ast.Statement]:
-        """The first of the statements, which is taken off the list, and what belongs to it."""
+        """The first of the statements, which is removed from the list, and those that belong to it."""
         statement = statements.pop(0)
         if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name in self.filled:
             self.filled.remove(statement.target.name)
@@ -196,7 +198,7 @@ class _Definition:
                 assert_never(statement)
 
     def converted(self, targets: tuple[ir.Tensor, ...], statements: list[ir.Statement]) -> tuple[str, ...]:
-        """The targets of a call; the conversions that elaboration adds after it are taken off `statements`."""
+        """The targets of a call; the conversions that elaboration adds after it are removed from `statements`."""
         names: list[str] = []
         for target in targets:
             match = _UNCONVERTED.fullmatch(target.name)
@@ -238,7 +240,9 @@ class _Definition:
     def is_implied(
         self, statement: ir.Accumulate, value: ast.Expr, clauses: list[ast.Clause], scope: Expressions
     ) -> bool:
-        """Whether the statement's own operator reduces over the same indices, for positions in the same order."""
+        """Whether the statement's own operator reduces over the same indices, and in the same order if the order
+        matters.
+        """
         mentioned = list(_names_in(value))
         for clause in clauses:
             if isinstance(clause, ast.GuardClause):
@@ -248,14 +252,14 @@ class _Definition:
         found = [name for name in mentioned if name in wanted]
         if not statement.reducer.commutative:
             found = [name for name in given if name in wanted] + found
-            # A clause alone does not make an index run.
+            # An index that occurs only in a clause does not run.
             return list(dict.fromkeys(found)) == wanted and set(wanted) <= set(mentioned)
         return set(found) == set(wanted)
 
     def inline(self, statement: ir.Accumulate, scope: Expressions) -> ast.Assign:
-        """The same with an inline reduction, which says its indices and their order."""
+        """The same with an inline reduction, which states its indices and their order."""
         if isinstance(statement.reducer, ir.Monoid) and not statement.restart:
-            help = "reduce in a statement of its own, and combine with what is there in the next"
+            help = "reduce in a separate statement, and combine with what is there in the next"
             raise refuse("TC", f"in which order `{statement.reducer.name}=` goes on", statement.span, help=help)
         domain, reduction = statement.domain, frozenset(statement.reduction)
         reduce = ir.Reduce(
@@ -296,7 +300,7 @@ class _Definition:
 
 
 def _operator(reducer: Reducer | ir.Monoid) -> str:
-    """What stands before ``=``."""
+    """What comes before ``=``."""
     return reducer.operator if reducer.operator in ("+", "*") else reducer.value
 
 
@@ -322,7 +326,7 @@ def _tensor_names(function: ir.Function) -> Iterator[str]:
 
 
 def _read_tensors(function: ir.Function) -> frozenset[str]:
-    """The tensors that some statement reads, or passes on."""
+    """The tensors that some statement reads or passes on."""
     names: set[str] = set()
     for statement in function.statements:
         match statement:
@@ -337,7 +341,7 @@ def _read_tensors(function: ir.Function) -> frozenset[str]:
 
 
 def _has_own_sizes(tensor: ir.Tensor) -> bool:
-    """Whether every size is the tensor's own, as those of an undeclared parameter are."""
+    """Whether every size belongs to the tensor itself, as for an undeclared parameter."""
     own = [Size.of(SizeVar(f"{tensor.name}.{dimension}")) for dimension in range(tensor.rank)]
     return list(tensor.shape) == own
 
@@ -370,7 +374,7 @@ def _names_in(expr: ast.Expr) -> Iterator[str]:
 
 
 def _zeros(target: ir.Tensor) -> ir.Define:
-    """``target(i, j) = 0`` over all of it."""
+    """``target(i, j) = 0`` for every element."""
     indices = [IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(target.rank)]
     ranges = [ir.Range(index, Affine.of(0), Affine.of(size)) for index, size in zip(indices, target.shape, strict=True)]
     number = False if target.dtype == "bool" else 0 if ir.types.is_integral(target.dtype) else 0.0

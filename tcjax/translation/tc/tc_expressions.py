@@ -1,4 +1,4 @@
-"""Expressions as TC writes them, so that elaboration gives the same types again."""
+"""Expressions as written in TC, so that elaboration gives the same types again."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _RANGES: Final = {types_: types.BITS[types_] for types_ in (*types.SIGNED, *type
 
 @dataclass(frozen=True)
 class Names:
-    """What everything is called in the text: tensors and sizes by their names, and `taken`, which no index may have."""
+    """The names of everything in the text: tensors and sizes, and `taken`, which no index may have."""
 
     tensors: Mapping[str, str]
     sizes: Mapping[str, str]
@@ -33,11 +33,11 @@ class Expressions:
     indices: IndexNames
 
     def root(self, expr: ir.Expr) -> ast.Expr:
-        """An expression without a partner: a literal has its default type there."""
+        """An expression without another operand: a literal has its default type there."""
         return self.bare(expr) if _is_default(expr) else self.typed(expr)
 
     def typed(self, expr: ir.Expr) -> ast.Expr:
-        """An expression whose type does not depend on what is beside it."""
+        """An expression whose type does not depend on its neighbours."""
         match expr:
             case ir.Const(value, dtype):
                 return ast.Cast(dtype, number(value))
@@ -55,7 +55,7 @@ class Expressions:
             case ir.Call(function, arguments):
                 return ast.Apply(function, self.partners(arguments))
             case ir.Foreign(function, arguments):
-                # Beside a float of another type, a bare literal would have that one.
+                # Next to a float of another type, a bare literal would take that type.
                 floats = {argument.dtype for argument in arguments if not types.is_integral(argument.dtype)} - {"bool"}
                 write = self.argument if len(floats) <= 1 else self.typed_argument
                 return ast.Apply(function, tuple(map(write, arguments)))
@@ -72,7 +72,7 @@ class Expressions:
                 assert_never(expr)
 
     def partners(self, exprs: Sequence[ir.Expr]) -> tuple[ast.Expr, ...]:
-        """Operands of one type: literals are bare where another operand says their type."""
+        """Operands of one type: literals are bare if another operand determines their type."""
         open_ = [_adapts(expr) for expr in exprs]
         if all(open_):
             open_[0] = False
@@ -86,7 +86,7 @@ class Expressions:
             case ir.Select(condition, then, otherwise):
                 return ast.Conditional(self.typed(condition), self.bare(then), self.bare(otherwise))
             case _:
-                raise AssertionError(f"{expr} is no literal")
+                raise AssertionError(f"{expr} is not a literal")
 
     def argument(self, expr: ir.Expr) -> ast.Expr:
         """An argument of a Python function; a lone name would be passed as a whole tensor."""
@@ -115,18 +115,18 @@ class Expressions:
             case "**" if types.is_integral(left.dtype):
                 if not (isinstance(right, ir.Const) and _adapts(right)):
                     help = "multiply in a loop of `*=!`, or compute the power of floats"
-                    raise refuse("TC", "an integer power whose exponent is no number", expr.span, help=help)
+                    raise refuse("TC", "an integer power whose exponent is not a number", expr.span, help=help)
                 return ast.Binary("**", self.typed(left), self.bare(right))
             case _:
                 return ast.Binary(operator, *self.partners((left, right)))
 
     def truncated(self, expr: ir.Binary) -> ast.Expr:
-        """Division as C does it, of TC's, which floors."""
+        """Truncating division, as in C, written with TC's flooring division."""
         sign = "/" if expr.operator == "quot" else "%"
         left, right = expr.left, expr.right
         match left:
             case ir.Binary("-", value, ir.Binary("%", same, by)) if sign == "/" and (same, by) == (value, right):
-                # What is a multiple of the divisor has an exact quotient: this is how SaC says a floor.
+                # A multiple of the divisor has an exact quotient: this is how SaC writes a floor.
                 return self.floored(replace(expr, left=value), sign)
             case _:
                 pass
@@ -136,7 +136,7 @@ class Expressions:
         positive = replace(expr, left=ir.Unary("-", left, left.dtype))
         is_negative: ir.Expr = ir.Binary("<", left, zero, "bool")
         if not _is_nonnegative(right):
-            # The quotient of the magnitudes; its sign is that of the product, the remainder's that of the dividend.
+            # The quotient of the magnitudes; it has the sign of the product, the remainder that of the dividend.
             magnitude = ir.Call("abs", (right,), right.dtype)
             expr, positive = replace(expr, right=magnitude), replace(positive, right=magnitude)
         floored, mirrored = self.floored(expr, sign), ast.Unary("-", self.floored(positive, sign))
@@ -213,7 +213,7 @@ class Expressions:
 
 
 def number(value: bool | int | float | complex) -> ast.Expr:
-    """A literal as the readers read it: a sign is an operator, and a complex number a sum."""
+    """A literal as the parsers read it: a sign is an operator, and a complex number a sum."""
     match value:
         case bool():
             return ast.Number(int(value))
@@ -234,7 +234,7 @@ def number(value: bool | int | float | complex) -> ast.Expr:
 
 
 def write_extent(size: Size) -> str | int | None:
-    """A dimension of a declared type: a number or a name; None for what a declaration cannot say."""
+    """A dimension of a declared type: a number or a name; None if a declaration cannot express it."""
     if size.constant is not None:
         return size.constant
     match size.terms:
@@ -245,7 +245,7 @@ def write_extent(size: Size) -> str | int | None:
 
 
 def is_sayable(size: Size) -> bool:
-    """Whether a declaration can say this dimension; a size of a parameter that nobody named is one for itself."""
+    """Whether a declaration can express this dimension; an unnamed size of a parameter can."""
     match size.terms:
         case (((SizeVar(),), 1),):
             return True
@@ -254,7 +254,7 @@ def is_sayable(size: Size) -> bool:
 
 
 def _adapts(expr: ir.Expr) -> bool:
-    """Whether the bare literal takes this type beside a partner of this type."""
+    """Whether a bare literal takes this type next to an operand of this type."""
     match expr:
         case ir.Const(value, dtype):
             if dtype == "bool":
@@ -271,7 +271,7 @@ def _adapts(expr: ir.Expr) -> bool:
 
 
 def _is_default(expr: ir.Expr) -> bool:
-    """Whether the bare literal has this type without a partner."""
+    """Whether a bare literal has this type on its own."""
     return _adapts(expr) and expr.dtype in ("int32", "float32", "complex64")
 
 

@@ -103,5 +103,5 @@ def iota(*shape: int) -> np.ndarray:
 
 
 def vector(*numbers: float) -> np.ndarray:
-    """An array of int32, or of float32 where a number is no integer."""
+    """An array of int32, or of float32 where a number is not an integer."""
     return np.array(numbers, "float32" if any(isinstance(n, float) for n in numbers) else "int32")

@@ -131,11 +131,11 @@ def test_the_hidden_row_goes_from_one_matrix_product_to_the_next() -> None:
 @pytest.mark.parametrize(
     ("text", "arrays", "reason"),
     [
-        ("def f(float(N) a) -> (d) { c(i) += a(i)  d(i) = c(i) }", (random.floats(5),), "goes on from"),
+        ("def f(float(N) a) -> (d) { c(i) += a(i)  d(i) = c(i) }", (random.floats(5),), "continues from"),
         (
             "def f(float(N) a) -> (d) { c(2*i) = a(i)  d(i) = c(2*i) }",
             (random.floats(5),),
-            "more than index variables",
+            "other than index variables",
         ),
         (
             "def f(float(N) a, int32(N) t) -> (d) { c(i) = a(i)  d(i) = c(t(i)) }",

@@ -107,7 +107,7 @@ NO_SENSE: dict[str, Callable[[Any], Any]] = {
     "a number as a stage": lambda s: s.split(3, "di", factor=2, outer="a", inner="b"),
     "None as a loop": lambda s: s.compute_at("C", "D", None),
     "a list as a loop": lambda s: s.reorder("D", ["dj", "di"]),
-    "a name that is no name": lambda s: s.split("D", "di", factor=2, outer="a b", inner="c"),
+    "a name that is not a name": lambda s: s.split("D", "di", factor=2, outer="a b", inner="c"),
     "an operator as a name": lambda s: s.split("D", "di", factor=2, outer="and", inner="c"),
     "three names for four loops": lambda s: s.tile("D", "di", "dj", 2, 2, names=("a", "b", "c")),
     "one text for loops to relax": lambda s: s.compute_at("C", "D", "dj", relax="dj"),

@@ -104,7 +104,7 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
         ("C[i] = 'A'", "this constant", "numbers"),
         ("C[i] = None", "this constant", "numbers"),
         ("C[i] = ...", "`...` has no meaning", "name an index"),
-        ("C[i] = A[i, ...]", "`...` has no meaning", "it stands first"),
+        ("C[i] = A[i, ...]", "`...` has no meaning", "it comes first"),
         ("C[i] = (t := A[i])", "a `:=`", "of its own"),
         ("C[i] = A[i, :]", "a slice", "name an index"),
         ("C[i] = A @ A", "`@` has no meaning", "sum[k](A[m, k] * B[k, n])"),

@@ -26,13 +26,13 @@ def marked(text: str, error: CompileError) -> str:
         ("{ [f(i)] -> a }", "(", "a pattern holds names and dots", "name the axis and bound it"),
         ("{ [[i]] -> a }", "[", "a pattern holds names and dots", "name the axis and bound it"),
         ("{ iv -> b; [-1] -> a }", "-", "a pattern holds names and dots", "name the axis and bound it"),
-        ("{ [i:3] -> a }", ":", "a pattern holds names and dots", "bounds stand behind a `|`"),
+        ("{ [i:3] -> a }", ":", "a pattern holds names and dots", "bounds go after a `|`"),
         ("{ [i j] -> a }", "j", "a pattern holds names and dots", "a comma is missing before `j`"),
         ("{ [i,,j] -> a }", ",", "a pattern holds names and dots", "missing before the comma"),
         ("{ [..] -> a }", ".", "a pattern holds names and dots", "write `...`"),
         ("{ [...,i,...] -> a }", "...", "a pattern holds at most one `...`", "`.` for each axis"),
-        ("{ [i,i] -> a }", "i", "`i` stands twice in this pattern", "`{ [i] -> a[i, i] }`"),
-        ("{ [i,.,j,...,i] -> a }", "i", "`i` stands twice in this pattern", "a name of its own"),
+        ("{ [i,i] -> a }", "i", "`i` appears twice in this pattern", "`{ [i] -> a[i, i] }`"),
+        ("{ [i,.,j,...,i] -> a }", "i", "`i` appears twice in this pattern", "a name of its own"),
         ("a[..., 1, ...]", "...", "a selection holds at most one `...`", "`.` for each axis"),
         ("a[[..., 1, ...]]", "...", "a selection holds at most one `...`", "`.` for each axis"),
     ],
@@ -73,7 +73,7 @@ def test_a_generator_repeats_the_index_of_its_partition(text: str, caret: str, i
     error = mistake(text)
 
     assert (error.code, marked(text, error)) == ("TC0110", caret)
-    assert error.message == f"the bounds of this partition are bounds of `{index}`, and here stands something else"
+    assert error.message == f"the bounds of this partition are bounds of `{index}`, and this is something else"
     assert f"lower <= {index} < upper" in error.help
 
 
@@ -87,7 +87,7 @@ def test_an_index_left_of_both_bounds_is_no_lower_bound() -> None:
     error = mistake(text)
 
     assert (error.code, marked(text, error)) == ("TC0110", "[i]")
-    assert error.message == "`[i]` stands left of both bounds" and "lower <= [i] < upper" in error.help
+    assert error.message == "`[i]` is left of both bounds" and "lower <= [i] < upper" in error.help
 
 
 def test_a_bit_or_in_a_body_needs_parentheses() -> None:
