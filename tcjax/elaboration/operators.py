@@ -92,7 +92,7 @@ def condition(value: Value, where: str) -> Value:
                 instead = f"name the subscript that differs at every point: {phrases.promised('I(i)', value.span)}"
             case _:
                 instead = f"write a comparison, such as `{phrases.written(value.span, 'x')} != 0`"
-        raise CompileError(Code.NOT_BOOLEAN, f"{where} needs a bool, this is {dtype}", value.span, help=instead)
+        raise CompileError(Code.NOT_BOOLEAN, f"{where} needs a bool, but this is {dtype}", value.span, help=instead)
     return value
 
 

@@ -72,7 +72,7 @@ def _check_formulas(function: ir.Function, shapes: Mapping[str, tuple[int, ...]]
                 raise CompileError(
                     Code.SIZE_MISMATCH,
                     f"dimension {dimension} of `{parameter.name}` is declared to be {shown}, "
-                    f"the argument has {found} there",
+                    f"but the argument has {found} there",
                     parameter.span,
                     help=f"pass an array of shape {_tuple(s.substitute(bound) for s in parameter.shape)}, or write a "
                     "name instead of the number to accept any size",

@@ -189,7 +189,7 @@ def test_it_is_plain_data_and_a_page() -> None:
         ((1, 2), {"m": 1}, "by indices or by numbers, not by both"),
         (("D", 1, 2), {}, "`D` is not a result of `mm`"),
         ((1.5, 2), {}, "1.5 is not the position of an element"),
-        ((), {"m": True, "n": 0}, "True is no place"),
+        ((), {"m": True, "n": 0}, "True is not the position"),
     ],
 )
 def test_what_is_no_element_is_an_error(where: tuple, indices: dict, said: str) -> None:
