@@ -37,7 +37,7 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
 
 def projected(masks: frozenset[ir.Expr], kept: Iterable[IndexVar], scope: Scope) -> frozenset[ir.Expr]:
     """What the masks say about the indices that are kept: whether all hold at some value of the others."""
-    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)).difference(kept)
+    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)).difference(kept) - scope.loops
     for index in scope.sorted(gone):
         touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
         masks -= touched

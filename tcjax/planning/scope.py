@@ -40,7 +40,8 @@ class Rival:
 class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
-    What `is_term` is computed inside of terms that are written out, whether or not it depends on their steps.
+    What `is_term` is computed inside of terms that are written out, whether or not it depends on their steps. The steps
+    of `loops` run around everything: of operands only what one step reads is there.
     With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
     of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
@@ -57,6 +58,7 @@ class Scope:
     order: Mapping[IndexVar, int]
     unrolled: frozenset[IndexVar] = frozenset()
     is_term: bool = False
+    loops: frozenset[IndexVar] = frozenset()
     live: Node | None = None
     counts: frozenset[ir.Expr] = frozenset()
     views: Mapping[str, Viewed] = field(default_factory=dict)
@@ -213,6 +215,7 @@ def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, s
         {index: number for number, index in enumerate(dict.fromkeys((*order, *box)))},
         unrolled,
         bool(unrolled),
+        unrolled,
     )
 
 
