@@ -345,3 +345,15 @@ def test_what_is_computed_nowhere_has_the_gradient_zero(text: str) -> None:
     gradient = jax.grad(lambda a: jnp.sum(jnp.where(jnp.isfinite(kernel(a)), kernel(a), 0.0)))(A)
 
     np.testing.assert_array_equal(gradient, np.zeros(A.shape))
+
+
+@pytest.mark.parametrize("bounds", ["[1] <= [i] < [2]", "[0] <= [i] < [2]", "[1] <= [i] < [3] step [3] width [1]"])
+def test_lengths_of_folds_may_be_traced_however_many_values_the_index_has(bounds: str) -> None:
+    kernel = tcjax.kernel(f"{{ [i] -> sum({{ [k] -> c[k] | [k] < [l[i]] }}) | {bounds} }}", dialect="sac")
+    lengths, values = np.array([3, 1], np.int32), np.array([1.0, 2.0, 4.0, 8.0], np.float32)
+
+    found = jax.jit(kernel)(values, lengths)
+
+    written = [i for i in range(len(found)) if i == 1 or (i == 0 and "[0] <=" in bounds)]
+    expected = [values[: lengths[i]].sum() if i in written else 0.0 for i in range(len(found))]
+    np.testing.assert_array_equal(found, expected)

@@ -28,7 +28,7 @@ from .reading import element
 from .scope import Scope
 from .selections import select
 from .statics import evaluate, require_int, require_scalar, static_bool, static_int
-from .walks import free_names
+from .walks import free_names, generator_parts, mentions
 
 Operand = Callable[[tree.Expr, Scope], Array | Ragged]
 
@@ -157,6 +157,12 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
                 return with_division(remembered(node, scope), node)
             except CompileError as error:
                 if error.diagnosis is not Code.SHAPE_NEEDS_INDEX:
+                    raise
+                return with_division(ragged(node, scope, expression), node)
+            except ValueNeeded:
+                # An index that has one value is a number here: that makes no shape of a range of rows.
+                parts = [part for partition in node.partitions for part in generator_parts(partition)]
+                if not any(mentions(part, scope.indices) for part in parts):
                     raise
                 return with_division(ragged(node, scope, expression), node)
         case _:

@@ -1,7 +1,7 @@
 """The meaning of names: arguments, lets, indices and index vectors."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar
@@ -19,10 +19,11 @@ class LengthUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Names and their values; None for an index vector of unknown length."""
+    """Names and their values; None for an index vector of unknown length. Some are `indices` of comprehensions."""
 
     names: Mapping[str, Array | None]
     draft: Draft
+    indices: frozenset[str] = frozenset()
 
     def value(self, name: str, span: Span) -> Array:
         """Raises `CompileError` (TC0201) for a name that nothing defines, and `LengthUnknown`."""
@@ -40,16 +41,19 @@ class Scope:
 
     def child(self, names: Mapping[str, Array | None]) -> "Scope":
         """The scope with more names, which hide outer ones of the same spelling."""
-        return Scope({**self.names, **names}, self.draft)
+        return Scope({**self.names, **names}, self.draft, self.indices.difference(names))
 
     def at(self, index: tree.IndexVector | tree.IndexPattern, place: Iterable[Affine]) -> "Scope":
         """The scope of a body with a value for the index."""
         values = [(affine_value(component), component.variables) for component in place]
         free = frozenset().union(*(used for _, used in values))
+        own: dict[str, Array]
         if isinstance(index, tree.IndexVector):
-            return self.child({index.name: vector([value for value, _ in values], free)})
-        scalars = {name: scalar(value, used) for name, (value, used) in zip(index.names, values, strict=True)}
-        return self.child(scalars)
+            own = {index.name: vector([value for value, _ in values], free)}
+        else:
+            own = {name: scalar(value, used) for name, (value, used) in zip(index.names, values, strict=True)}
+        inside = self.child(own)
+        return replace(inside, indices=inside.indices.union(own))
 
 
 def free_indices(node: tree.Expr, scope: Scope) -> frozenset[IndexVar]:
