@@ -99,10 +99,9 @@ def picture(said: dict[str, str], allocations: Sequence[Allocation]) -> str:
     ends: list[tuple[float, str]] = []
     for direction, name in DIRECTIONS.items():
         rows = sorted((each for each in allocations if each.direction == direction), key=points_of)
-        gradient = " gradient" if name else ""
         for kind, pick in (("usual", lambda each: each.usual), ("tcjax", lambda each: each.temporary)):
             drawn = [(across(points_of(each)), up(max(pick(each), 10**low))) for each in rows]
-            parts.append(svg.curve(drawn, kind + gradient))
+            parts.append(svg.curve(drawn, kind + name))
             ends.append((drawn[-1][1], f"{kind}{name}"))
     bottom = -math.inf
     for y, name in sorted(ends):

@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import planning
 from ..markup import Arrows, Axis, Layer, Plane, Rectangle, cell
-from ..planning.sharding import Exchange, Whole
+from ..planning.sharding import Exchange, Whole, tensor_of
 from .cells import rectangles
 from .subjects import Drawn, Heading, Kind, Mesh, Subject
 
@@ -50,7 +50,7 @@ def _drawn(plan: planning.Plan, mesh: Mesh) -> Iterator[Plane]:
 def _plane(collective: Exchange | Whole, block: int, devices: int) -> Plane:
     """A row for each device, a column for each element of the dimension."""
     shown = min(devices, _DEVICES)
-    name = collective.tensor.partition(".")[0].partition("~")[0]
+    name = tensor_of(collective.tensor)
     own = tuple(((n, n + 1), (n * block, (n + 1) * block)) for n in range(shown))
     got: dict[tuple[int, int], int] = {}
     if isinstance(collective, Whole):

@@ -73,7 +73,7 @@ def _pieces(title: str, count: int, size: int) -> Plane:
     size = min(size, count)
     end = min(count, size * _CHUNKS)
     pieces = [((0, 1), (first, min(first + size, end))) for first in range(0, end, size)]
-    carried = _next(pieces)
+    carried = tuple(pairwise(pieces))
     return Plane(
         title if end == count else f"{title}, the first {_CHUNKS} times",
         None,
@@ -82,10 +82,6 @@ def _pieces(title: str, count: int, size: int) -> Plane:
         (),
         (Arrows("what the steps before leave", carried, 1),) if carried else (),
     )
-
-
-def _next(pieces: list[Rectangle]) -> tuple[tuple[Rectangle, Rectangle], ...]:
-    return tuple(pairwise(pieces))
 
 
 # ---------------------------------------------------------------- running reductions
@@ -107,8 +103,8 @@ def _running(node: Scan, lo: int, hi: int) -> Plane:
     title = f"running {name} along {node.index} on a CPU{part}"
     if node.looped:
         chunks = [((0, 1), placed(first, first + node.block)) for first in range(0, shown, node.block)]
-        arrows = (Arrows("what comes before a chunk", _next(chunks), 1),) if len(chunks) > 1 else ()
-        return Plane(title, None, axis, (_elements(0, chunks), _outlined(node, chunks)), (), arrows)
+        arrows = (Arrows("what comes before a chunk", tuple(pairwise(chunks)), 1),) if len(chunks) > 1 else ()
+        return Plane(title, None, axis, (_elements(chunks), _outlined(node, chunks)), (), arrows)
     # The last chunk that is drawn has others after it, where not all are.
     last = -1 if shown == hi - lo else None
     levels = list(_levels(shown, node.block, is_all=last is not None))
@@ -128,7 +124,7 @@ def _running(node: Scan, lo: int, hi: int) -> Plane:
         wide = several
     rows = Axis("level", 0, len(levels)) if len(levels) > 1 else None
     groups = (Arrows("all of a chunk", tuple(up), 2), Arrows("what comes before a chunk", tuple(down), 1))
-    layers = (_elements(0, [chunk for chunk in chunks if chunk[0] == (0, 1)]), _outlined(node, chunks))
+    layers = (_elements([chunk for chunk in chunks if chunk[0] == (0, 1)]), _outlined(node, chunks))
     return Plane(title, rows, axis, layers, (), tuple(group for group in groups if group.pairs))
 
 
@@ -141,10 +137,10 @@ def _levels(size: int, block: int, *, is_all: bool) -> Iterator[int]:
         size = -(-size // block) - is_all
 
 
-def _elements(level: int, chunks: list[Rectangle]) -> Layer:
+def _elements(chunks: list[Rectangle]) -> Layer:
     spans = [span for _, span in chunks]
     ends = min(first for first, _ in spans), max(last for _, last in spans)
-    return Layer("elements", (((level, level + 1), ends),), 0, opacity=0.25)
+    return Layer("elements", (((0, 1), ends),), 0, opacity=0.25)
 
 
 def _outlined(node: Scan, chunks: list[Rectangle]) -> Layer:

@@ -126,7 +126,7 @@ def lower_steps(
             return in_turn_or_at_once(whole, used, step, _stacked, shifts)
 
         def staying(arrays: Arrays) -> dict[str, jax.Array]:
-            return batch_first({kept.tensor: arrays[kept.tensor] for kept in steps.kept if kept.stays})
+            return {kept.tensor: arrays[kept.tensor] for kept in steps.kept if kept.stays}
 
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
@@ -137,9 +137,9 @@ def lower_steps(
             moving = {name: dots[name] for name in moving_names(used)}
             linearly = way_back.tangents(used, moving, found, forward)
             if linearly is not None:
-                return staying(found), staying(all_tangents(found, linearly))
+                return batch_first(staying(found)), staying(all_tangents(found, linearly))
         found, moved = jax.jvp(stacked, (used,), (dots,))
-        return staying(found), staying(moved)
+        return batch_first(staying(found)), staying(moved)
 
     used = {name: known[name] for name in sorted(names) if name in known}
     return run(used, {kept.tensor: found[kept.tensor] for kept in steps.kept} if found and is_found else {})

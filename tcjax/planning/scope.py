@@ -213,9 +213,9 @@ def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, s
         {o.name: o.shape for o in operands},
         {o.name: o.origin for o in operands},
         {index: number for number, index in enumerate(dict.fromkeys((*order, *box)))},
-        unrolled,
-        bool(unrolled),
-        unrolled,
+        unrolled=unrolled,
+        is_term=bool(unrolled),
+        loops=unrolled,
     )
 
 

@@ -21,14 +21,13 @@ from .formula import (
     Word,
     is_tall,
 )
-from .letters import GREEK
+from .letters import GREEK, TEXTS
 
 # Words that are LaTeX commands; any other becomes an `\operatorname`.
 _COMMANDS: Final = frozenset(
     ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arccos", "arcsin", "arctan", "min", "max"]
 )
 _LINE: Final = r" \\ "
-_TEXTS: Final = frozenset(("for all", "where"))
 
 _SIGNS: Final = {
     "≤": r"\le",
@@ -145,7 +144,7 @@ def _word(text: str, *, limits: bool = False) -> str:
     if text in _COMMANDS:
         # Arc functions and the like take no limits, but no reduction has such a name.
         return f"\\{text}"
-    if text in _TEXTS:
+    if text in TEXTS:
         return rf"\text{{{text}}}"
     return rf"\operatorname{'*' if limits else ''}{{{_escaped(text)}}}"
 

@@ -12,6 +12,8 @@ alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho 
 Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"""
 _LETTERS: Final = "αβγδϵζηθικλμνξπρστυϕχψωΓΔΘΛΞΠΣΥΦΨΩ"
 GREEK: Final[dict[str, str]] = dict(zip(_NAMES.split(), _LETTERS, strict=True))
+# Words of the text between formulas, set as such.
+TEXTS: Final = frozenset(("for all", "where"))
 
 
 def index_symbol(index: IndexVar, taken: Collection[Symbol]) -> Symbol:

@@ -1,6 +1,6 @@
 """Formulas as MathML, which browsers typeset without scripts."""
 
-from typing import Final, assert_never
+from typing import assert_never
 
 from ..markup import Element, element
 from .formula import (
@@ -20,9 +20,7 @@ from .formula import (
     Symbol,
     Word,
 )
-from .letters import GREEK
-
-_TEXTS: Final = frozenset(("for all", "where"))
+from .letters import GREEK, TEXTS
 
 
 def mathml(lines: Lines) -> Element:
@@ -64,7 +62,7 @@ def _write(formula: Formula) -> Element:
         case Sign(text, alone):
             return _sign(text, alone)
         case Word(text):
-            return element("mtext", f"{text}\u00a0") if text in _TEXTS else _upright(text)
+            return element("mtext", f"{text}\u00a0") if text in TEXTS else _upright(text)
         case Space(width):
             return _space("0.1667em" if width == "thin" else "1.2em")
         case Row(items):

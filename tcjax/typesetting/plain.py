@@ -18,7 +18,7 @@ from .formula import (
     Symbol,
     Word,
 )
-from .letters import GREEK
+from .letters import GREEK, TEXTS
 
 _SUPERSCRIPTS: Final = str.maketrans("0123456789-+niT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿⁱᵀ")
 _ROOTS: Final = {"": "√", "3": "∛", "4": "∜"}
@@ -94,7 +94,7 @@ def _joined(items: tuple[Formula, ...]) -> str:
     for number, item in enumerate(items):
         before = items[number - 1] if number else None
         match before, item:
-            case Word("for all" | "where"), Space():
+            case Word(word), Space() if word in TEXTS:
                 text += " "
             case (Word(), Fenced()) | (None, _):
                 text += _write(item)

@@ -158,13 +158,12 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
             except CompileError as error:
                 if error.diagnosis is not Code.SHAPE_NEEDS_INDEX:
                     raise
-                return with_division(ragged(node, scope, expression), node)
             except ValueNeeded:
                 # An index that has one value is a number here: that makes no shape of a range of rows.
                 parts = [part for partition in node.partitions for part in generator_parts(partition)]
                 if not any(mentions(part, scope.indices) for part in parts):
                     raise
-                return with_division(ragged(node, scope, expression), node)
+            return with_division(ragged(node, scope, expression), node)
         case _:
             return expression(node, scope)
 

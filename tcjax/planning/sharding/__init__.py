@@ -7,7 +7,7 @@ a tensor that it holds whole it takes by itself; a reduction over a cut index is
 
 from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, Part, ShardedPlan, Start, Whole
 from .shard import shard
-from .telling import Message, messages
+from .telling import Message, messages, tensor_of
 
 __all__ = [
     "Axes",
@@ -23,4 +23,5 @@ __all__ = [
     "Whole",
     "messages",
     "shard",
+    "tensor_of",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ... import ir, ranges, transforms
 from ...symbolic import Box, IndexVar
 from ...transforms import Known
-from .blocks import Axes, Layout
+from .blocks import Axes
 from .formulas import CutFormula
 from .layouts import Layouts, Margin, Margins
 from .lines import Line, merged
@@ -121,12 +121,13 @@ def around(line: Line, box: Box, index: IndexVar) -> Line:
     return replace(line, stretches=found)
 
 
-def fetched_once(bound: ranges.Bound, given: Mapping[str, Layout]) -> ranges.Bound:
+def fetched_once(layouts: Layouts) -> ranges.Bound:
     """The program in which a cut parameter that several statements read is copied first: that has the widest halo."""
-    function = bound.function
+    bound, function = layouts.bound, layouts.bound.function
     formulas = [s for s in function.statements if isinstance(s, (ir.Define, ir.Accumulate))]
     reads = Counter(name for s in formulas for name in {tensor.name for tensor in ir.tensors_read(s)})
-    names = [t for t in function.parameters if reads[t.name] > 1 and any(given[t.name]) and len(formulas) > 1]
+    cut = {name for name, (layout, _) in layouts.given.items() if any(layout)}
+    names = [t for t in function.parameters if t.name in cut and reads[t.name] > 1]
     # No program names tensors so.
     new = {tensor.name: replace(tensor, name=f"{tensor.name}.own") for tensor in names}
     shapes, origins = ({t.name: of[name] for name, t in new.items()} for of in (bound.shapes, bound.origins))

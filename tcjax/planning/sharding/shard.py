@@ -63,8 +63,7 @@ class _Sharder:
 
     def plan(self, layouts: Layouts, *, is_joined: bool = False) -> Plan:
         """The plan of one device, once it is settled how tensors lie; with margins where steps are joined."""
-        given = {name: layout for name, (layout, _) in layouts.given.items()}
-        bound = fetched_once(layouts.bound, given) if is_joined else layouts.bound
+        bound = fetched_once(layouts) if is_joined else layouts.bound
         first = way(*prepared(bound, self.axes), self.sizes, layouts.given)
         found = first if bound.function.loops or is_joined else cheapest(first)
         layouts.bound, layouts.held, layouts.blocks = found.layouts.bound, found.layouts.held, found.layouts.blocks

@@ -57,9 +57,9 @@ def _all(layout: Layout) -> Axes:
     return tuple(axis for along in layout for axis in along)
 
 
-def sent(plan: Plan, collectives: Mapping[str, Collective], times: int = 1) -> Iterator[Message]:
-    """The collectives of a plan that runs so many times."""
-    return _Told(collectives).of(plan, times)
+def sent(plan: Plan, collectives: Mapping[str, Collective]) -> Iterator[Message]:
+    """The collectives of a plan, in order, apart from those that make results whole."""
+    return _Told(collectives).of(plan, 1)
 
 
 @dataclass
@@ -113,7 +113,7 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
     width = ir.types.width(dtype)
     match collective:
         case Exchange(axes=axes, moves=moves):
-            tensor = _tensor(collective.tensor)
+            tensor = tensor_of(collective.tensor)
             for move in moves:
                 if not move.is_local:
                     size = width * _elements(collective, move, shape)
@@ -126,7 +126,7 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
         case Whole(tensor=tensor, dimension=dimension, axes=axes, extent=extent, moved=moved):
             reason = f"all of dimension {dimension} is read by every device"
             size = width * prod(shape) // max(1, extent) * moved
-            yield (dimension, axes), Message("all-gather", _tensor(tensor), axes, size, times, reason)
+            yield (dimension, axes), Message("all-gather", tensor_of(tensor), axes, size, times, reason)
         case Combine():
             for message in _combined(collective, shape, width, times):
                 yield None, message
@@ -137,7 +137,7 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
 def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> Iterator[Message]:
     if not how.axes:
         return
-    reducer, tensor = how.reducer, _tensor(how.name)
+    reducer, tensor = how.reducer, tensor_of(how.name)
     word = reducer if isinstance(reducer, str) else reducer.name.lower()
     reason = f"{word} of the parts of all devices"
     size = prod(shape) * prod(count for _, _, count in how.kept)
@@ -157,7 +157,7 @@ def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> I
         yield Message("all-reduce", tensor, how.left, each * size, times, reason)
 
 
-def _tensor(name: str) -> str:
+def tensor_of(name: str) -> str:
     """The tensor of the program of which a row, or what was fetched before, has this name."""
     return name.partition(".")[0].partition("~")[0]
 
