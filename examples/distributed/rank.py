@@ -14,9 +14,8 @@ from pathlib import Path
 def main() -> None:
     address, count, rank, devices, program, *arguments = sys.argv[1:]
     threading.Thread(target=end_with_the_launcher, daemon=True).start()
-    if core := os.environ.get("RANK_CORE"):
-        # Before JAX counts the cores for its threads.
-        os.sched_setaffinity(0, {int(core)})
+    # Before JAX counts the cores for its threads.
+    stay_on_its_core()
     import jax
 
     jax.config.update("jax_num_cpu_devices", int(devices))
@@ -44,6 +43,18 @@ def main() -> None:
         # Without the others, who are in the middle of something: JAX would wait for them.
         os._exit(status)
     jax.distributed.shutdown()
+
+
+def stay_on_its_core() -> None:
+    """Where the launcher gives a core to each rank: this process runs on it, all its threads in turn."""
+    core = os.environ.get("RANK_CORE")
+    if core is None:
+        return
+    os.sched_setaffinity(0, {int(core)})
+    # gloo's thread must not interrupt the one that computes. If that holds the lock of a connection, gloo asks for it
+    # again and again until its time slice of 3 ms is over. A batch thread waits until the other one rests.
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def run(program: str) -> int:

@@ -85,11 +85,6 @@ def returned(scalar: str, sizes: Sequence[str], tensor: str, span: Span) -> str:
     return f'`-> "{type}"`' if span.source.is_python else f"`-> ({type} {tensor})`"
 
 
-def extent(tensor: str, span: Span) -> str:
-    """The first size of a tensor whose sizes have no names."""
-    return f"`{tensor}.shape[0]`" if span.source.is_python else f"`{tensor}.0`"
-
-
 def power(span: Span) -> str:
     """A power."""
     return "`a ** b`" if span.source.is_python else "`pow(a, b)`"

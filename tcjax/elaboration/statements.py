@@ -400,8 +400,11 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
     ends = [end for clause in node.where if isinstance(clause, ast.RangeClause) for end in (clause.lo, clause.hi)]
     if any(isinstance(end, ast.Name) and end.id == index.name for end in ends):
         # Most often a misspelt size.
-        sizes = ", ".join(f"`{name}`" for name in scope.environment.sizes) or "there are none"
-        otherwise = f"write a size of a parameter: {sizes}"
+        sizes = ", ".join(f"`{name}`" for name in scope.environment.sizes)
+        array = next((name for name, tensor in scope.environment.tensors.items() if tensor.rank), "A")
+        example = phrases.size(array, 0, scope.places[index])
+        unnamed = f"write the size of a dimension, such as {example}: no parameter is declared with named sizes"
+        otherwise = f"write a size of a parameter: {sizes}" if sizes else unnamed
     return CompileError(
         Code.ONLY_IN_CLAUSES,
         f"the index `{index.name}` occurs only in {phrases.clauses(scope.places[index])}, so nothing runs over it",

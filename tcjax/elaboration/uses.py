@@ -136,7 +136,7 @@ def _unknown_value(use: Use, definition: ast.Definition, head: str, tensors: Seq
     left = [index.id for index in getattr(statement, "indices", None) or () if isinstance(index, ast.Name)]
     array = f", `{phrases.element(name, left, span)}` for an array of them" if left else ""
     is_size = bool(tensors) and name[0].isupper()
-    size = f"; a size of `{tensors[0]}` is {phrases.extent(tensors[0], span)}" if is_size else ""
+    size = f"; a size of `{tensors[0]}` is {phrases.size(tensors[0], 0, span)}" if is_size else ""
     return CompileError(
         Code.UNDEFINED_NAME,
         f"`{name}` is not declared: no subscript makes it an index, and no brackets make it an input",
@@ -223,7 +223,7 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
                 f"`{use.name}` is used with {counted(ranks[use.name], 'subscript')} and with {use.rank}",
                 use.span,
                 help="use it with one number of subscripts, one for each dimension"
-                + (f"; its sizes are {phrases.extent(use.name, use.span)} and so on" if not use.rank else ""),
+                + (f"; its sizes are {phrases.size(use.name, 0, use.span)} and so on" if not use.rank else ""),
             )
     for name, span in undeclared.items():
         if name not in seen:

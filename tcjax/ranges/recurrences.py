@@ -47,9 +47,9 @@ class _Meeting:
 def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
     """Raises `CompileError` (TC0708) if a step of a loop reads an element that a later step writes.
 
-    A write further down in the same step is later, too, unless a statement above has written the element. A tensor that
-    every step rewrites completely holds the latest values. Writes of the statement itself in the same step are checked
-    in `pairs`.
+    A write further down in the same step is later, too, unless a statement above has written the element. What steps
+    write without the loop's index on the left holds the latest values, whichever statement writes it. Writes of the
+    statement itself in the same step are checked in `pairs`.
     """
     for each in _meetings(function, {number: solution for number, (solution, _) in solved.items()}, sizes):
         (own, box), (_, there) = solved[each.reads], solved[each.writes]
@@ -85,6 +85,8 @@ def _meetings(
         left = frozenset[IndexVar]().union(*(index.variables for index in writes.indices))
         if not {loop.index for loop in common} <= left:
             continue
+        if _is_overwritten(function, writer, common, solved, sizes):
+            continue
         own, other = solved[reader], solved[writer]
         twins = twins_of(other.survey.indices)
         paths = Paths(sizes)
@@ -100,6 +102,33 @@ def _meetings(
             condition = all_of([*same, later, paths.condition(read.path), guard])
             if condition != FALSE:
                 yield _Meeting(reader, writer, read, common, twins, condition)
+
+
+def _is_overwritten(
+    function: ir.Function,
+    writer: int,
+    loops: tuple[ir.Loop, ...],
+    solved: Mapping[int, Solution],
+    sizes: Mapping[SizeVar, SizeLike],
+) -> bool:
+    """Whether a statement that each step of the loops repeats in place may write what the writer does."""
+    writes = function.statements[writer]
+    assert isinstance(writes, Comprehension)
+    steps = {loop.index for loop in loops}
+    for number in range(loops[0].first, loops[0].last):
+        other = function.statements[number]
+        if not isinstance(other, Comprehension) or other.target != writes.target:
+            continue
+        if number == writer or steps <= frozenset[IndexVar]().union(*(index.variables for index in other.indices)):
+            continue
+        twins = twins_of(solved[number].survey.indices)
+        ranges = {twin: interval for i, twin in twins.items() if (interval := solved[number].ranges[i]) is not None}
+        here, there = ([index.substitute_sizes(sizes) for index in each.indices] for each in (writes, other))
+        same = [perhaps("==", a, b.substitute(twins)) for a, b in zip(here, there, strict=True)]
+        facts = solved[writer].facts.with_ranges(ranges)
+        if facts.assume(unconditional(all_of(same))).contradiction is None:
+            return True
+    return False
 
 
 def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,9 @@
 """What names mean, and what is wrong with them."""
 
+import numpy as np
 import pytest
 
+import tcjax
 from tcjax import ir
 from tcjax.symbolic import IndexVar, Size, SizeVar
 from tests.elaboration.programs import body, elaborated, lines, mistake, mistake_in
@@ -238,6 +240,29 @@ def test_a_mistaken_name_is_refused(statements: str, code: str, told: str) -> No
 
     assert error.code == code
     assert error.help and told in f"{error.message} {error.help}"
+
+
+def test_a_size_that_nothing_declares_is_that_of_a_dimension() -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel("y(i) +=! A(i,j) where j in i:N")(np.ones((3, 3), np.float32))
+
+    assert caught.value.code == "TC0402"
+    assert caught.value.help.startswith("write the size of a dimension, such as `A.0`")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(float(N) A, int N) -> (C) { C(i) = A(i) }",
+        "def f(int N, float(N) A) -> (C) { C(i) = A(i) }",
+        "def f(float(E) x, int32(E) I, int N) -> (C) { float(N) C C(I(e)) +=! x(e) }",
+    ],
+)
+def test_a_size_as_in_c_is_not_a_parameter(text: str) -> None:
+    error = mistake(text)
+
+    assert error.code == "TC0202"
+    assert error.help.startswith("leave out the parameter `N`: sizes follow from the arrays")
 
 
 @pytest.mark.parametrize(

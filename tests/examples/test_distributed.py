@@ -64,7 +64,8 @@ def test_a_training_whose_process_is_killed_goes_on_to_the_same_numbers(tmp_path
 STUB = """
 import os, signal, sys, threading, time
 sys.path.insert(0, {folder!r})
-from rank import end_with_the_launcher
+from rank import end_with_the_launcher, stay_on_its_core
+stay_on_its_core()
 threading.Thread(target=end_with_the_launcher, daemon=True).start()
 address, count, rank, devices, program, *arguments = sys.argv[1:]
 exec(open(program).read())
@@ -110,6 +111,15 @@ def test_what_ranks_print_comes_out_with_their_numbers(tmp_path: Path) -> None:
     assert launch.returncode == 0
     assert sorted(launch.stdout.splitlines()) == [f"[{n}] hello {n} of 3" for n in range(3)]
     assert sorted(launch.stderr.splitlines()) == [f"[{n}] no end of line" for n in range(3)]
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has batch scheduling")
+def test_a_pinned_rank_has_one_core_and_is_a_batch_process(tmp_path: Path) -> None:
+    program = "print(*os.sched_getaffinity(0), os.sched_getscheduler(0) == os.SCHED_BATCH)"
+
+    launch = ran(stubbed(tmp_path, program, "--processes", 1, "--pin"))
+
+    assert launch.stdout == f"[0] {min(os.sched_getaffinity(0))} True\n"
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,18 @@ def seidel(x: np.ndarray) -> np.ndarray:
     return A
 
 
+def factors(x: np.ndarray) -> np.ndarray:
+    U = x.copy()
+    for k in range(len(x) - 1):
+        U[k + 1 :, k] /= U[k, k]
+        U[k + 1 :, k + 1 :] -= U[k + 1 :, k, None] * U[k, None, k + 1 :]
+    return U
+
+
+def inverse(x: np.ndarray) -> np.ndarray:
+    return np.linalg.inv(x.astype(np.float64))
+
+
 def windows(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     y = x.copy()
     for t in range(2, len(x)):
@@ -235,6 +247,20 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = {
         " A(i,j) = (A(i-1,j) + A(i,j-1) + A(i,j) + A(i,j+1) + A(i+1,j)) / 5.0 } } } }",
         seidel,
         (real(5, 6),),
+    ),
+    "in place, a column and a block": (
+        "def f(float(N,N) x) -> (U) { U(i,j) = x(i,j) for k in 0:N-1 { U(i,k) = U(i,k) / U(k,k) where i in k+1:N"
+        " U(i,j) = U(i,j) - U(i,k) * U(k,j) where i in k+1:N, j in k+1:N } }",
+        factors,
+        (well_behaved,),
+    ),
+    "in place, a row and the others": (
+        "def f(float(N,N) x) -> (B) { A(i,j) = x(i,j) B(i,j) = i == j ? 1.0 : 0.0 where i in 0:N, j in 0:N"
+        " for k in 0:N { p() = A(k,k) f(i) = A(i,k)"
+        " B(k,j) = B(k,j) / p() where j in 0:N B(i,j) = B(i,j) - f(i) * B(k,j) where i in 0:N, j in 0:N, i != k"
+        " A(k,j) = A(k,j) / p() where j in 0:N A(i,j) = A(i,j) - f(i) * A(k,j) where i in 0:N, j in 0:N, i != k } }",
+        inverse,
+        (well_behaved,),
     ),
     "windows": (
         "def f(float(T) x, float(3) w) -> (y) { y(0) = x(0) y(1) = x(1) for t in 2:T {"

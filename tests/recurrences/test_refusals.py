@@ -17,6 +17,11 @@ MISTAKES = {
         "TC0708",
         "y[1], which is written at t = 1",
     ),
+    "a later step, beside an element that each step writes": (
+        "y(i) = x(i) for t in 1:N-1 { y(0) = y(0) + x(t) y(t) = y(t+1) }",
+        "TC0708",
+        "y[2], which is written at t = 2",
+    ),
     "further down in the step": (
         "for t in 1:N { y(t) = z(t) z(t) = x(t) }",
         "TC0708",

@@ -35,6 +35,14 @@ _TERMS = (
     "0.25 * sum[e in 0:3](pad(h({p}, d+e-1), 0.0) * x(clamp({t}+e), d))",
     "0.25 * sum[s in q({t}):q({p})](x(s,d))",
 )
+# What a step may do with rows that are there already.
+_IN_PLACE = (
+    "",
+    "",
+    "",
+    "h(s,d) = h(s,d) + 0.25 * h({t},d) where s in {rows}",
+    "h(s,d) = h(s,d) - 0.5 * x(s,d) * g({p},d) where s in 0:T",
+)
 _SECOND = ("0.5 * g({p},d) + h({t},d)", "max(g({p},d), h({t},d))", "x({t},d) - 0.5 * h({p},d)")
 
 
@@ -43,8 +51,8 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     """A loop over two rows that are there before it, or more."""
     steps, extent, down = draw(st.integers(0, 5)), draw(st.integers(1, 3)), draw(st.booleans())
     rows = steps + 2
-    names = {"t": "t", "p": "t+1", "o": "t+2", "earlier": "s > t, s < T"} if down else {}
-    names = names or {"t": "t", "p": "t-1", "o": "t-2", "earlier": "s < t"}
+    names = {"t": "t", "p": "t+1", "o": "t+2", "earlier": "s > t, s < T", "rows": "t+1:T"} if down else {}
+    names = names or {"t": "t", "p": "t-1", "o": "t-2", "earlier": "s < t", "rows": "0:t"}
     terms = draw(st.lists(st.sampled_from(_TERMS), min_size=1, max_size=3))
     guard = draw(st.sampled_from(("", "", " where x(t,d) > 0.0", " where d <= t")))
     first = [f"T-{n}" if down else f"{n - 1}" for n in (1, 2)]
@@ -55,6 +63,7 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
             state.format(**names),
             f"h(t,d) = {' + '.join(terms).format(**names)}{guard}",
             f"g(t,d) = {draw(st.sampled_from(_SECOND)).format(**names)}",
+            draw(st.sampled_from(_IN_PLACE)).format(**names),
         ]
     )
     loop = "for t in T-3:-1:-1" if down else "for t in 2:T"
