@@ -47,6 +47,7 @@ lint: $(FOR)test  ## style, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-cache
 
 format: $(FOR)test  ## rewrite the sources in the project's style
@@ -94,7 +95,7 @@ vsix: $(FOR)test  ## the extension for VS Code, editors/vscode/tcjax.vsix; needs
 install: $(FOR)test  ## only prepare the virtual environment
 
 clean:  ## remove virtual environments, caches, site/ and out/
-	rm -rf .venv-* out site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv-* out site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv where it is there, else the pip of $(PYTHON), else a pip put into the environment; no bytecode before it is needed.

@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import symbolic as symbolic
     from . import testing as testing
+
+    # From the modules that define them: mypy takes `kernel` of the package `runtime` for its module of that name.
     from .diagnostics import CompileError, CompileWarning, DataError
     from .planning.schedule import Region, Schedule
-    from .runtime import DeviceCost, Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
     from .runtime.checking import Check, CheckError
+    from .runtime.costs import DeviceCost
+    from .runtime.einsum import einsum
+    from .runtime.entry import Library, kernel, load
+    from .runtime.explain import Explanation
+    from .runtime.indices import indices
+    from .runtime.kernel import Kernel
+    from .runtime.monoids import monoid
 
 __version__ = "0.2.0"
 

@@ -15,8 +15,10 @@ async function activate(context) {
   try {
     await client.start();
   } catch (error) {
+    // The client rejects with an error or with a text, and cannot be stopped when it did not start.
+    client = undefined;
     vscode.window.showErrorMessage(
-      `tcjax: \`${command} ${args.join(" ")}\` did not start (${error.message}). Install it with ` +
+      `tcjax: \`${[command, ...args].join(" ")}\` did not start (${error?.message ?? error}). Install it with ` +
         "`pip install \"tcjax[lsp]\"`, or set tcjax.command to the one of your environment.",
     );
   }

@@ -80,8 +80,8 @@ def explained(action: Callable[[], object], traceback: Callable[[], bool]) -> No
 
 def _leave(code: int) -> NoReturn:
     try:
-        # None where the shell closed it.
-        if sys.stdout is not None:
+        # None where the shell closed it; the language server closes it itself.
+        if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
     except OSError:
         _forget_output()

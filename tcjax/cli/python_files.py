@@ -89,7 +89,8 @@ class Literal:
 def literals(text: Text) -> Iterator[Literal]:
     """The texts of a file's kernels that contain no escapes. Raises `CompileError` as `find` does."""
     lines = text.content.splitlines()
-    for kernel in find(text):
+    for found in find(text):
+        kernel = docstring(found, text) or found
         if kernel.text is None or kernel.content == kernel.text:
             continue
         column = len(kernel.content) - len(kernel.text) + 1
@@ -116,9 +117,10 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
                 continue
             scope = {name: value for name, value in constants.items() if name not in consts}
             reading = read_function(kernel, text.name, scope, kernels)
-            if reading.definition is None:
-                _check_content(_docstring(kernel, text), text.name, own, found)
+            if (held := docstring(kernel, text)) is not None:
+                _check_content(held, text.name, own, found)
                 continue
+            assert reading.definition is not None
             definition = elaboration.with_constants(reading.definition, consts)
             for warning in reading.warnings:
                 warn(warning)
@@ -142,15 +144,25 @@ def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) 
                 check_definition(definition, program, kernel.functions, numbers)
 
 
-def _docstring(kernel: Found, text: Text) -> Found:
-    """The text in the docstring of a function, at its place in the file."""
-    assert kernel.function is not None
-    match kernel.function.body[0]:
-        case python.Expr(value=python.Constant(value=str() as given) as literal):
-            content = _content(literal, given, text.content.splitlines())
-            return replace(kernel, text=given, content=content, line=literal.lineno)
-        case _:
-            raise AssertionError("a function without statements has a docstring")
+def docstring(kernel: Found, text: Text) -> Found | None:
+    """The text in the docstring of a function that holds nothing else, at its place in the file."""
+    found = None if kernel.function is None else embedded.docstring_only(kernel.function)
+    if found is None:
+        return None
+    literal, given = found
+    content = _content(literal, given, text.content.splitlines())
+    return replace(kernel, text=given, content=content, line=literal.lineno)
+
+
+def kernel_at(text: Text, line: int) -> Found | None:
+    """The kernel that a line is in, a text if there is one, which need not be right; None outside of kernels."""
+    try:
+        kernels = find(text)
+    except (CompileError, Failure):
+        return None
+    around = [each for each in kernels if each.line <= line <= each.last_line]
+    texts = [held for each in around if (held := docstring(each, text) or each).text is not None]
+    return next((each for each in [*texts, *around] if each.line <= line <= each.last_line), None)
 
 
 def functions_of(kernel: Found, reading: embedded.Reading) -> set[str]:

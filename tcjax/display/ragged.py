@@ -22,6 +22,10 @@ def _planes(subject: Subject) -> Drawn:
     for heading, points in subject.statements:
         known = values[id(points.bound)]
         for given in _ragged(points):
+            if not _read(given) <= known.keys() and subject.compute is not None:
+                statements = points.bound.function.statements
+                number = next(n for n, statement in enumerate(statements) if statement is points.statement)
+                known = subject.compute(points.bound, number, known)
             if _read(given) <= known.keys():
                 plane = _plane(points, given, known, evaluate)
                 if plane is not None:
@@ -91,10 +95,12 @@ def _help(subject: Subject) -> str:
     read = sorted({name for _, points in subject.statements for given in _ragged(points) for name in _read(given)})
     if not read:
         return "a ragged range has ends that are data, `where p in ptr(i):ptr(i+1)`"
-    missing = [name for name in read if name in subject.plan.parameters and name not in subject.values]
-    if missing:
-        return f"the ends of its ranges are the values of {_quoted(missing)}: pass arrays, not only shapes"
-    return f"the program computes what the ends of its ranges read, {_quoted(read)}: pass it as an argument"
+    if any(name not in subject.values for name in subject.plan.parameters):
+        return f"the ends of its ranges are the values of {_quoted(read)}: pass arrays, not only shapes"
+    return (
+        f"the program computes what the ends of its ranges read, {_quoted(read)}, with too many points for a "
+        "picture, or from what a caller computes: pass it as an argument"
+    )
 
 
 def _quoted(names: Iterable[str]) -> str:

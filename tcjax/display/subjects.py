@@ -13,6 +13,8 @@ from .points import Points, walked
 
 # Of an end of a range in a program, at a point, with arrays by name.
 Evaluate = Callable[[Affine, ranges.Bound, Mapping[IndexVar, int], Mapping[str, Any]], int]
+# Arrays by name before a statement, from those of the parameters; only these where the others are not known.
+Compute = Callable[[ranges.Bound, int, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,15 @@ class Subject:
     """A plan to be drawn.
 
     `needed` are planes of what one tile needs of the tensors that are computed inside a loop, by name. `values` are the
-    arguments that are more than shapes; `evaluate` gives the value of what reads them at a point.
+    arguments that are more than shapes; `compute` gives all tensors before a statement, `evaluate` the value of what
+    reads them at a point.
     """
 
     plan: planning.Plan
     needed: Mapping[str, Plane] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     evaluate: Evaluate | None = None
+    compute: Compute | None = None
     mesh: Mesh | None = None
 
     @cached_property

@@ -1,7 +1,10 @@
 """A kernel's display in a notebook."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import planning, ranges
 from ..diagnostics import Code, CompileError, phrases
@@ -54,7 +57,8 @@ def kernel_picture(
     if not kinds:
         raise _bad_kind(f"kind={phrases.value(kind)} is no kind of picture", KINDS)
     with frontend.within_depth():
-        subject = Subject(plan, _needed(frontend, plan), values, _value_of, mesh)
+        compute = partial(_computed, frontend.options.fns)
+        subject = Subject(plan, _needed(frontend, plan), values, _value_of, compute, mesh)
         picture = draw(subject, kinds)
         if kind is not None and not picture.statements:
             others = [each for each in KINDS if draw(subject, (each,)).statements]
@@ -69,6 +73,24 @@ def _value_of(end: Affine, bound: ranges.Bound, point: Mapping[IndexVar, int], v
     from ..interpreter import value_of
 
     return value_of(end, bound, point, values)
+
+
+# Points that the interpreter computes for a picture, about a second.
+_MOST_POINTS: Final = 100_000
+
+
+def _computed(
+    fns: Mapping[str, Callable[..., Any]], bound: ranges.Bound, number: int, values: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The tensors before a statement; only `values` where some argument is not known, or where they take long."""
+    function = bound.function
+    points = sum(prod(hi - lo for lo, hi in box.values()) for box in bound.boxes[:number])
+    is_known = all(tensor.name in values for tensor in function.parameters) and not function.initial
+    if not is_known or points > _MOST_POINTS or any(called < number for called in bound.calls):
+        return values
+    from ..interpreter import states
+
+    return next(islice(states(bound, values, {}, fns), number, None))
 
 
 def _bad_kind(message: str, kinds: "Iterable[Kind]") -> CompileError:

@@ -147,6 +147,13 @@ escaped = tcjax.kernel("y(i)=x(i)\\n")
 def own(a):
     b[i]  =  a[i]
     return b
+
+
+@tcjax.kernel
+def documented(A):
+    """
+    B(j)+=!A(i,j)  # down
+    """
 '''
 PYTHON_FORMATTED = '''import tcjax
 
@@ -171,6 +178,13 @@ escaped = tcjax.kernel("y(i)=x(i)\\n")
 def own(a):
     b[i]  =  a[i]
     return b
+
+
+@tcjax.kernel
+def documented(A):
+    """
+    B(j) +=! A(i, j)  # down
+    """
 '''
 
 

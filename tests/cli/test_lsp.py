@@ -36,6 +36,13 @@ both = "𝛼", tcjax.kernel("y(i) = x(i) + 1")
 def rows(A: "float(M,N)"):
     B[m] = sum[n](A[m, n])
     return B
+
+
+@tcjax.kernel
+def columns(A):
+    \"\"\"
+    B(j) +=! A(i,j)
+    \"\"\"
 """
 
 
@@ -58,6 +65,18 @@ class Editor:
 
     async def diagnostics(self) -> list[types.Diagnostic]:
         return list((await asyncio.wait_for(self.found.get(), SECONDS)).diagnostics)
+
+    async def edit(self, version: int, *edits: tuple[int, int, int, str]) -> list[types.Diagnostic]:
+        """What a keystroke sends: for a line and columns ``[start, end)`` of it, another text."""
+        document = types.VersionedTextDocumentIdentifier(version, self.uri)
+        changes = [
+            types.TextDocumentContentChangePartial(
+                range=types.Range(types.Position(line, start), types.Position(line, end)), text=text
+            )
+            for line, start, end, text in edits
+        ]
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, changes))
+        return await self.diagnostics()
 
     async def replace(self, text: str, version: int = 2) -> list[types.Diagnostic]:
         document = types.VersionedTextDocumentIdentifier(version, self.uri)
@@ -97,11 +116,20 @@ class Editor:
         return {action.title: action.edit.changes[self.uri][0] for action in actions}
 
 
+class Client(LanguageClient):
+    """Keeps the exit code of its server."""
+
+    code: int | None = None
+
+    async def server_exit(self, server: asyncio.subprocess.Process) -> None:
+        self.code = server.returncode
+
+
 def session(steps: Callable[[Editor], Awaitable[None]]) -> None:
-    """Runs steps against a server of its own, which must end when it is told to."""
+    """Runs steps against a server of its own, which must end well when it is told to."""
 
     async def run() -> None:
-        client = LanguageClient("tests", "0")
+        client = Client("tests", "0")
         editor = Editor(client)
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         await client.start_io(sys.executable, "-W", "error", "-m", "tcjax", "lsp", env=environment)
@@ -112,6 +140,7 @@ def session(steps: Callable[[Editor], Awaitable[None]]) -> None:
         await client.shutdown_async(None)
         client.exit(None)
         await asyncio.wait_for(client.stop(), SECONDS)
+        assert client.code == 0
 
     asyncio.run(asyncio.wait_for(run(), SECONDS))
 
@@ -177,9 +206,23 @@ async def python(editor: Editor) -> None:
     assert places(found) == (7, 9, 10)
     assert "n" in await editor.completions(8)
     assert await editor.completions(1) == {}
+    assert "x" in await editor.completions(3)
+    wrong, warned = await editor.edit(3, (8, 18, 19, "exq(A"), (8, 29, 30, "))"), (15, 11, 12, ""))
+    assert (wrong.code, places(wrong.range)) == ("TC0201", (8, 18, 21))
+    assert (warned.code, places(warned.range)) == ("TC1201", (15, 4, 18))
+    fix = (await editor.fixes(8))["write `exp`"]
+    assert (fix.new_text, places(fix.range)) == ("exp", (8, 18, 21))
+    fix = (await editor.fixes(15))["start anew at every call: `+=!`"]
+    assert (fix.new_text, places(fix.range)) == ("!", (15, 11, 11))
+    assert await editor.edit(4, (8, 18, 22, ""), (8, 25, 26, ""), (15, 11, 11, "!")) == []
+    assert "**`A`** parameter" in (await editor.hover(15, 13) or "")
+    found = await editor.definition(15, 17)
+    assert found is not None
+    assert places(found) == (15, 6, 7)
+    assert (await editor.completions(15))["i"].detail == "index over [0, A.0)"
     spaced = PYTHON.replace("y(i) = x(i) + 1", "y(i)=x(i)+1")
-    assert await editor.replace(spaced, 3) == []
-    assert await editor.formatted() == PYTHON
+    assert await editor.replace(spaced, 5) == []
+    assert await editor.formatted() == PYTHON.replace("A(i,j)", "A(i, j)")
     assert await editor.open("b.py", "python", "x = = 1\n") == []
 
 

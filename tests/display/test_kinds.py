@@ -248,11 +248,44 @@ def test_a_kind_that_is_not_there_is_refused_with_those_that_are(kind: str, said
     assert "'reads', one element, and what it reads" in (error.value.help or "")
 
 
-def test_pointers_that_the_program_computes_have_to_be_passed() -> None:
-    text = "def f(float(E) v, int32(R) n) -> (y) { q(i) = n(i) + 0  y(i) +=! v(p) where p in q(i):q(i+1) }"
+POINTERS = """
+def f(float(E) v, int32(R) n) -> (y) {
+    q(i) +=! n(j) where i in 0:R+1, j < i
+    y(i) +=! v(p) where p in q(i):q(i+1)
+}"""
+
+
+def test_pointers_that_the_program_computes_are_computed_for_the_picture() -> None:
+    counts = np.array([1, 3, 0, 4], np.int32)
+
+    plane = only(tcjax.kernel(POINTERS).picture(np.ones(8, np.float32), counts, kind="ragged"))
+
+    ends = pairwise([0, *np.cumsum(counts).tolist()])
+    assert rows_of(plane) == {row: span for row, span in enumerate(ends) if span[0] < span[1]}
+
+
+def test_pointers_of_a_called_definition_are_computed_from_its_own_arguments() -> None:
+    text = POINTERS + " def g(float(E) v, int32(R) n) -> (z) { m(i) = 2 * n(i)  z = f(v, m) }"
+    counts = np.array([1, 2, 2], np.int32)
 
     with pytest.raises(CompileError, match="the program computes what the ends of its ranges read, `q`"):
-        tcjax.kernel(text).picture(np.ones(4, np.float32), np.array([0, 4], np.int32), kind="ragged")
+        tcjax.load(text).g.picture(np.ones(8, np.float32), counts, kind="ragged")
+    plane = only(
+        tcjax.load(text.replace("f(v, m)", "f(v, n)")).g.picture(np.ones(8, np.float32), counts, kind="ragged")
+    )
+    assert rows_of(plane) == {0: (0, 1), 1: (1, 3), 2: (3, 5)}
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (jax.ShapeDtypeStruct((4,), np.int32), "the values of `q`: pass arrays, not only shapes"),
+        (np.zeros(500, np.int32), "the program computes what the ends of its ranges read, `q`, with too many points"),
+    ],
+)
+def test_pointers_of_shapes_or_of_many_points_are_not_computed(counts: Any, said: str) -> None:
+    with pytest.raises(CompileError, match=said):
+        tcjax.kernel(POINTERS).picture(np.ones(4, np.float32), counts, kind="ragged")
 
 
 @pytest.mark.parametrize("text", [EDIT, CSR])

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...diagnostics import Code
 from ..checking import Finding
-from ..texts import Text
+from ..texts import Notation, Text
 
 # A name or a read that was probably meant, for what stands at the place.
 _MEANT: Final = re.compile(r"did you mean `([^`]+)`")
@@ -45,16 +45,28 @@ def _fixes(text: Text, finding: Finding) -> Iterator[Fix]:
             yield Fix(f"write `{meant[1]}`", span.line, span.column, span.column + word.end(), meant[1])
     elif meant and here:
         yield Fix(f"write `{meant[1]}`", span.line, span.column, span.end, meant[1])
-    if error.code == Code.UNINITIALISED_REDUCTION.value and text.notation != "python":
+    notation, sign = _written_in(text, span.line)
+    if error.code == Code.UNINITIALISED_REDUCTION.value and notation != "python":
         operator = re.compile(r"([+*]|\b\w+)=(?![=!])").search(shown, span.column - 1)
         if operator:
             place = operator.end() + 1
             yield Fix(f"start anew at every call: `{operator[0]}!`", span.line, place, place, "!")
-    if error.code == Code.MISSING_REDUCTION.value and text.notation != "python":
+    if error.code == Code.MISSING_REDUCTION.value and notation != "python":
         equals = re.compile(r"(?<![=<>!+*])=(?![=!])").search(shown)
         if equals:
             yield Fix("sum over it: `+=!`", span.line, equals.start() + 1, equals.end() + 1, "+=!")
     if not finding.is_error:
-        sign = _COMMENTS[text.notation]
         end = len(shown) + 1
         yield Fix(f"ignore {error.code} in this line", span.line, end, end, f"  {sign} tcjax: ignore[{error.code}]")
+
+
+def _written_in(text: Text, line: int) -> tuple[Notation, str]:
+    """The notation of a line, and how a comment at its end begins: in Python files, those of the text around it."""
+    if text.notation != "python":
+        return text.notation, _COMMENTS[text.notation]
+    from ..python_files import kernel_at
+
+    kernel = kernel_at(text, line)
+    notation = "python" if kernel is None or kernel.text is None else kernel.notation
+    inside = kernel is not None and kernel.text is not None and line < kernel.line + kernel.text.count("\n")
+    return notation, _COMMENTS[notation if inside else "python"]

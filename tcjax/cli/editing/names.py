@@ -94,10 +94,12 @@ def _sizes(type: ast.TensorType | None) -> tuple[str, ...]:
 
 def completions(text: Text, line: int) -> list[Completion]:
     """What may be written in a line: names of its definition first, then functions, reductions, types and keywords."""
+    from ..python_files import kernel_at
+
     if text.notation == "sac":
         return [*_functions()]
     inside = [each for each in programs_of(text) if each.first <= line <= each.last]
-    if text.notation == "python" and not inside and not _in_kernel(text, line):
+    if text.notation == "python" and not inside and kernel_at(text, line) is None:
         return []
     own = [each for program in inside for each in _own(program)]
     general = [*_functions(), *_reductions()]
@@ -107,23 +109,14 @@ def completions(text: Text, line: int) -> list[Completion]:
     return list({each.name: each for each in reversed([*own, *general])}.values())[::-1]
 
 
-def _in_kernel(text: Text, line: int) -> bool:
-    """Whether a line of a Python file is in a kernel, which need not be right yet."""
-    from ..failures import Failure
-    from ..python_files import find
-
-    try:
-        kernels = find(text)
-    except (CompileError, Failure):
-        return False
-    return any(each.line <= line <= each.last_line for each in kernels)
-
-
 def _own(program: Program) -> Iterator[Completion]:
     definition = program.definition
     for parameter in definition.parameters or ():
         shown = "" if parameter.type is None else f" {tc.write_type(parameter.type)}"
         yield Completion(parameter.name, "tensor", f"parameter{shown}")
+    if definition.parameters is None and program.ranges is not None:
+        for tensor in program.ranges.function.parameters:
+            yield Completion(tensor.name, "tensor", "parameter")
     for leaf in definition.leaves:
         match leaf:
             case ast.Assign(target):

@@ -75,11 +75,20 @@ def _of_tc(
 
 
 def _of_python(text: Text) -> Iterator[Program]:
-    from ..python_files import constants_for, constants_of, definitions_of, find, functions_of, read_function
+    from ..python_files import (
+        constants_for,
+        constants_of,
+        definitions_of,
+        docstring,
+        find,
+        functions_of,
+        read_function,
+    )
 
     kernels = find(text)
     around = constants_of(text)
-    for kernel in kernels:
+    for found in kernels:
+        kernel = docstring(found, text) or found
         consts = constants_for(kernel, {})
         if consts is None:
             continue
@@ -90,8 +99,7 @@ def _of_python(text: Text) -> Iterator[Program]:
         try:
             scope = {name: value for name, value in around.items() if name not in consts}
             reading = read_function(kernel, text.name, scope, kernels)
-            if reading.definition is None:
-                continue
+            assert reading.definition is not None
             definition = elaboration.with_constants(reading.definition, consts)
             others = definitions_of(reading, text.name, around, kernels)
         except CompileError:

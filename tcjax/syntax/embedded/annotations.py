@@ -9,8 +9,8 @@ from .refusals import not_in_notation
 from .script import Script
 from .types import JAXTYPING, SCALARS, parse_type, tensor_type
 
-# Annotations that mean "an array" and nothing else.
-_ARRAYS = frozenset({"Array", "ArrayLike", "ndarray"})
+# Annotations that say nothing about the type: `mypy --strict` asks for one.
+_ARRAYS = frozenset({"Any", "Array", "ArrayLike", "ndarray"})
 
 
 def read_annotation(node: python.expr | None, script: Script, scope: Mapping[str, object]) -> ast.TensorType | None:

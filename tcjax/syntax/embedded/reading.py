@@ -211,21 +211,34 @@ def _parameters(node: python.FunctionDef, script: Script, scope: Mapping[str, ob
 
 def _docstring(node: python.FunctionDef, script: Script) -> tuple[Source | None, list[python.stmt]]:
     """The docstring as a text of its own if there is nothing else, and the statements after it."""
-    match node.body:
-        case [python.Expr(value=python.Constant(value=str() as text)) as first, *body]:
-            span = script.span(first)
-            source = Source(text, script.source.name, span.line)
-        case body:
-            source = None
-    body = [statement for statement in body if not _is_empty(statement)]
-    if not body and source is None:
+    found = docstring_only(node)
+    if found is not None:
+        literal, text = found
+        return Source(text, script.source.name, script.span(literal).line), []
+    body = [statement for statement in node.body[_has_docstring(node) :] if not _is_empty(statement)]
+    if not body:
         raise CompileError(
             Code.NO_DEFINITION,
             f"the body of `{node.name}` is empty",
             script.span(node),
             help="write `C[m, n] += A[m, k] * B[k, n]` and `return C`, or a docstring that holds the program",
         )
-    return (None if body else source), body
+    return None, body
+
+
+def docstring_only(node: python.FunctionDef) -> tuple[python.Constant, str] | None:
+    """The docstring of a function that holds nothing else, the program: its literal and its text."""
+    match node.body:
+        case [python.Expr(value=python.Constant(value=str() as text) as literal), *others] if all(
+            map(_is_empty, others)
+        ):
+            return literal, text
+        case _:
+            return None
+
+
+def _has_docstring(node: python.FunctionDef) -> bool:
+    return python.get_docstring(node, clean=False) is not None
 
 
 def _is_empty(node: python.stmt) -> bool:

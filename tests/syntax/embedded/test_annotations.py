@@ -36,6 +36,7 @@ def parameter_type(annotation: str, scope: dict[str, object] | None = None) -> a
         ("jnp.float64", ast.TensorType("float64", ())),
         ("None", None),
         ("jax.Array", None),
+        ("Any", None),
         ("np.ndarray", None),
         ("ArrayLike", None),
     ],
