@@ -1,16 +1,15 @@
-"""What a process holds: memory, files, threads, what the package's caches have, and kernels that nobody needs.
+"""What a process holds: memory, files, threads, what each cache has, and kernels that nobody needs.
 
-JAX remembers what it traced and compiled of its own functions, as many entries as it lets itself have; before anything
-is counted it is asked to forget them (`jax.clear_caches`), so that what is left is the package's.
+JAX remembers what it traced and compiled of its own functions, as many entries as it lets itself have. These entries
+are counted; then JAX is asked to forget them (`jax.clear_caches`), so that the memory that is left is the package's.
 """
 
 import ctypes
 import gc
 import os
-import sys
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any, Final
 
 import jax
 
-from tcjax.symbolic.facts import trees
+from . import caches
+from .caches import Cache
 
 MIB: Final = 1 << 20
 # Beyond what a process has once it is warm. Memory: the bounded caches fill as other programs come; a leak of 64 KiB a
@@ -26,36 +26,31 @@ MIB: Final = 1 << 20
 MORE_MEMORY: Final = 128 * MIB
 MORE_HANDLES: Final = 16
 MORE_THREADS: Final = 16
-# Interned expressions that are alive: those of the proofs whose cost is remembered, and of plans that are.
-MOST_EXPRESSIONS: Final = 200_000
 
 
 @dataclass(frozen=True)
 class Census:
-    """What a process holds once all garbage is collected; `full` are caches with more than they may have."""
+    """What a process holds once all garbage is collected; `caches` by name, before JAX forgot what it has."""
 
     memory: int
     handles: int
     threads: int
-    entries: int
-    expressions: int
     kernels: int
-    full: tuple[str, ...]
+    caches: Mapping[str, Cache]
 
     def __str__(self) -> str:
         return (
-            f"{self.memory / MIB:.0f} MiB, {self.handles} handles, {self.threads} threads, {self.entries} entries in "
-            f"caches, {self.expressions} expressions, {self.kernels} kernels that nobody holds"
+            f"{self.memory / MIB:.0f} MiB, {self.handles} handles, {self.threads} threads, "
+            f"{self.kernels} kernels that nobody holds; entries in caches: {caches.shown(self.caches)}"
         )
 
     def beyond(self, warm: "Census") -> list[str]:
         """What has grown more than it may since the process was `warm`."""
-        found = list(self.full)
+        found = caches.beyond(self.caches, warm.caches)
         for name, now, before, more in (
             ("bytes of memory", self.memory, warm.memory, MORE_MEMORY),
             ("handles", self.handles, warm.handles, MORE_HANDLES),
             ("threads", self.threads, warm.threads, MORE_THREADS),
-            ("expressions", self.expressions, 0, MOST_EXPRESSIONS),
             ("kernels that nobody holds", self.kernels, 0, 0),
         ):
             if now > before + more:
@@ -63,34 +58,22 @@ class Census:
         return found
 
 
-def census(gone: Iterable["weakref.ref[Any]"] = ()) -> Census:
-    """What this process holds; `gone` are kernels that nobody needs any more."""
-    jax.clear_caches()
+def census(gone: Iterable["weakref.ref[Any]"] = (), forget: bool = True) -> Census:
+    """What this process holds; `gone` are kernels that nobody needs. Without `forget` JAX keeps its caches."""
+    gc.collect()
+    found = caches.caches()
+    if forget:
+        jax.clear_caches()
     for _ in range(2):
         gc.collect()
     _give_back()
-    sizes = dict(_caches())
-    full = tuple(
-        f"{name} has {size} entries, and {most} are the most" for name, (size, most) in sizes.items() if size > most
-    )
     return Census(
         _memory(),
         len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0,
         max(threading.active_count(), _threads()),
-        sum(size for size, _ in sizes.values()),
-        len(trees._NODES),
         sum(reference() is not None for reference in gone),
-        tuple(full),
+        found,
     )
-
-
-def _caches() -> Iterator[tuple[str, tuple[int, int]]]:
-    """The caches of functions in the package: how many entries each has, and may have."""
-    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "tcjax"]:
-        for name, value in vars(module).items():
-            if hasattr(value, "cache_info") and getattr(value, "__module__", "") == module.__name__:
-                info = value.cache_info()
-                yield f"{module.__name__}.{name}", (info.currsize, 1 if info.maxsize is None else info.maxsize)
 
 
 def _give_back() -> None:

@@ -1,7 +1,9 @@
-"""Random programs in one process, without an end: values now and then, and what the process holds each minute.
+"""Random programs in one process, without an end: values now and then, and now and then what the process holds.
 
 ``python -m tests.soak.soak_programs --seconds 600`` ends at the first program that is wrong, and where anything has
-grown beyond its bound (`tests/soak/census.py`).
+grown beyond its bound (`tests/soak/census.py`). At its end it prints every cache that grew, and its bound. With
+``--keep`` JAX never forgets what it traced, as in a process that nobody asks: then its memory grows until its caches
+are full, and only what the caches of this package have is judged.
 """
 
 import argparse
@@ -12,39 +14,27 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import jax
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.agreement import comparing
 from tests.agreement.compiling import quickly
 from tests.strategies.nests import nests
 from tests.strategies.products import products
-from tests.strategies.programs import Case, programs
+from tests.strategies.programs import Case, chains, programs
+from tests.strategies.recurrences import recurrences
 
+from . import caches
 from .census import Census, census
+from .visits import visit
 
-KINDS = (programs(), programs(), nests(), products())
+LOOPS = recurrences().map(lambda loop: Case(loop.text, dict(zip("xWq", loop.arguments, strict=True))))
+KINDS = (programs(), nests(), programs(), products(), chains(), LOOPS)
 # Programs of one seed of hypothesis, which begins with the smallest one.
 BATCH = 10
-# One of so many is compared with the interpreter, and one is jitted by somebody who goes away.
-COMPARED, JITTED = 5, 7
 # So many programs make a process warm.
 WARM = 60
-MINUTE = 60.0
-
-
-def visit(case: Case, number: int) -> "weakref.ref[Any]":
-    """Runs a program, in one of the ways in which it may be run; the kernel, which nobody holds afterwards."""
-    kernel = case.kernel
-    if number % COMPARED == 0:
-        comparing.values(case)
-    elif number % JITTED == 0:
-        jax.block_until_ready(jax.jit(lambda **arrays: kernel(**arrays))(**case.arguments, **case.initial))
-    else:
-        jax.block_until_ready(kernel(*case.arguments.values(), **case.initial))
-    # A case keeps its kernel, and hypothesis may keep the case.
-    vars(case).pop("kernel")
-    return weakref.ref(kernel)
+# What the process holds is counted after so many programs, and so often is shown at the end.
+EVERY = 250
+SHOWN = 6
 
 
 def batch(number: int, first: int) -> "list[weakref.ref[Any]]":
@@ -75,36 +65,49 @@ def batch(number: int, first: int) -> "list[weakref.ref[Any]]":
 
 
 def soak(
-    seconds: float, start: int, warm: int = WARM, minute: float = MINUTE, say: Callable[[str], object] = print
+    seconds: float,
+    start: int,
+    warm: int = WARM,
+    every: int = EVERY,
+    say: Callable[[str], object] = print,
+    keep: bool = False,
 ) -> list[str]:
     """What has grown beyond its bound while random programs ran for so many seconds, and at least twice as warm."""
-    end, due = time.monotonic() + seconds, 0.0
-    before: Census | None = None
+    end, history = time.monotonic() + seconds, dict[int, Census]()
     gone: list[weakref.ref[Any]] = []
-    tried = 0
+    tried, due, found = 0, warm, list[str]()
     for number in range(start, start + (1 << 30)):
         gone += batch(number, tried)
         tried = tried + BATCH
         over = time.monotonic() >= end and tried >= 2 * warm
-        if tried < warm or (time.monotonic() < due and not over):
+        if tried < due and not over:
             continue
-        now = census(gone)
+        now = history[tried] = census(gone, forget=not keep)
         say(f"{tried} programs: {now}")
         gone.clear()
-        found = now.beyond(before or now)
+        found = caches.beyond(now.caches, history[warm].caches) if keep else now.beyond(history[warm])
         if found or over:
-            return found
-        before, due = before or now, time.monotonic() + minute
-    return []
+            break
+        due = tried + every - tried % every
+    for line in caches.table({tried: history[tried].caches for tried in _spread(list(history))}):
+        say(line)
+    return found
+
+
+def _spread(counts: list[int]) -> list[int]:
+    """The first and the last, and a few evenly between."""
+    last = len(counts) - 1
+    return [counts[place] for place in sorted({last * part // (SHOWN - 1) for part in range(SHOWN)})]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=Random().randrange(1 << 30))
+    parser.add_argument("--keep", action="store_true", help="JAX keeps its caches")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    found = soak(options.seconds, options.seed, say=lambda text: print(text, flush=True))
+    found = soak(options.seconds, options.seed, say=lambda text: print(text, flush=True), keep=options.keep)
     for what in found:
         print(f"grown: {what}")
     return 1 if found else 0
