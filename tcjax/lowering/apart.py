@@ -1,8 +1,10 @@
 """Fusion barriers: arrays that their readers must not recompute."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 # In JAX 0.10, XLA:CPU removes `optimization_barrier` before it fuses.
@@ -14,6 +16,8 @@ MOST_STEPS, WRITTEN_OUT = 8, 60
 # The number of 4-byte elements per vector, the best first.
 VECTORS = (8, 4)
 
+S = TypeVar("S")
+
 
 def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
     """The array, protected from recomputation by its readers; its first element is that of `corner`."""
@@ -21,6 +25,25 @@ def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
         return lax.optimization_barrier(array)
     # An update is not fused with its readers: this one rewrites a single element with its own value.
     return _updated(array, corner)
+
+
+def begun(state: S, arrays: Iterable[jax.Array]) -> S:
+    """The state of a loop before its first step, made once these arrays are there; each of its arrays holds one number.
+
+    XLA:CPU makes what depends on nothing when the program starts. It would then hold the states of all loops of a
+    program, those of derivatives too, until each has run.
+    """
+    if not BARRIERS_HOLD:
+        return state
+    given = list(arrays)
+
+    def late(array: jax.Array) -> jax.Array:
+        if not array.size:
+            return array
+        number, _ = lax.optimization_barrier((array[(0,) * array.ndim], given))
+        return jnp.full_like(array, number)
+
+    return jax.tree.map(late, state)
 
 
 def looped(array: jax.Array, *, cheap: bool) -> jax.Array:

@@ -14,7 +14,7 @@ from ..planning.data.blocked_loop import BEGIN, BLOCK, FARTHEST, STEP, Block, Bl
 from ..planning.data.layouts import Layout
 from ..planning.data.nodes import Axes, Node
 from ..symbolic import IndexVar
-from .apart import keep_apart
+from .apart import begun, keep_apart
 from .context import Context, Lower, align
 from .padding import padded
 from .varying import steady
@@ -65,7 +65,7 @@ class States(Generic[S, V]):
     always_loops = False
 
     def empty(self, sample: Callable[[], V]) -> S:
-        """The state before any points, which are shaped like those of `sample`."""
+        """The state before any points, which are shaped like those of `sample`; each of its arrays holds one number."""
         raise NotImplementedError
 
     def after(self, state: S | None, block: V) -> S:
@@ -135,7 +135,7 @@ def reduced(blocks: Blocks[V], states: States[S, V], state: S | None = None) -> 
         if first:
             state = states.absorb(state, blocks.trip(0, first))
         elif state is None:
-            state = states.empty(lambda: blocks.block(0, 0))
+            state = begun(states.empty(lambda: blocks.block(0, 0)), blocks.arrays.values())
         state = states.loop(state, blocks, first, trips) if trips else state
         state = states.closed(state)
     if blocks.tail is not None:
@@ -174,6 +174,9 @@ class Run:
         self.turned = {one.name for one in plan.layouts if one.is_copied}
         self.foreign = foreign
         self.lower = lower
+        tensors = {one.tensor for one in plan.layouts}
+        # A tensor that has layouts is not needed itself.
+        self.read = self.arrays | {name: array for name, array in arrays.items() if name not in tensors}
         self.whole = _Operands(
             self.arrays, padded(self.arrays, [node for part, _ in plan.parts for node in part.nodes])
         )
@@ -200,7 +203,7 @@ class Run:
             return self._visited(plan.tail, starts, self.whole)
 
         rest = None if plan.tail is None else tail
-        return Blocks(plan.count, block, rest, plan.unroll, limits if plan.ends else None, self.given)
+        return Blocks(plan.count, block, rest, plan.unroll, limits if plan.ends else None, self.read)
 
     def span(self, starts: Starts) -> tuple[jax.Array, jax.Array]:
         """The range of loop values, in whole blocks, in which a point of the tile may be active."""
@@ -304,6 +307,7 @@ def over_tiles(
         jnp.zeros([extents.get(axis, size) for axis, size in zip(own, aval.shape, strict=True)], aval.dtype)
         for own, aval in zip(axes, avals, strict=True)
     ]
+    empty = begun(empty, arrays.values())
     return over_blocks(step, (empty, kept), (np.int32(0), np.int32(prod(tile.count for tile in tiles))), arrays)
 
 

@@ -15,6 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.data.nodes import Axes
+from .apart import keep_apart
 from .context import MOST_COMPILED, ranked
 from .placing import placed_as
 from .varying import equally_varying, steady
@@ -32,6 +33,27 @@ class Factor:
     axes: Axes
     live: jax.Array | None
     counts: jax.Array | None = None
+
+
+def summed(
+    a: jax.Array, first: Sequence[int], b: jax.Array, second: Sequence[int], result: Sequence[int], dtype: jnp.dtype
+) -> jax.Array:
+    """The sum of ``a * b`` over the labels that are not in the result; the labels are those of the dimensions.
+
+    XLA:CPU compiles a product of bfloat16 whose first operand is read across its rows, and whose second one begins with
+    other dimensions than those that both have and the result too, to one that it cannot run. So these come first.
+    """
+    shared = [label for label in result if label in first and label in second]
+    factors: list[tuple[jax.Array, list[int]]] = []
+    for array, own, other in ((a, first, second), (b, second, first)):
+        order = [*shared, *(label for label in own if label not in shared)]
+        across = bool(other) and (other[-1] not in own or other[-1] in result)
+        if array.dtype == jnp.bfloat16 and across and order[: len(shared)] != list(own[: len(shared)]):
+            turned = lax.transpose(array, [list(own).index(label) for label in order])
+            array, own = keep_apart(turned, turned), order
+        factors.append((array, list(own)))
+    # Integer labels: letters run out at 52 (numpy.einsum).
+    return jnp.einsum(*factors[0], *factors[1], list(result), preferred_element_type=dtype)
 
 
 finite_p = jax.extend.core.Primitive("tcjax_finite")
@@ -111,9 +133,7 @@ class _Sum:
         return [result.index(label) for label in (*batch, *rows, *columns)]
 
     def plain(self, a: jax.Array, b: jax.Array) -> jax.Array:
-        first, second, result = self.labels
-        # Integer labels: letters run out at 52 (numpy.einsum).
-        return jnp.einsum(a, first, b, second, result, preferred_element_type=jnp.dtype(self.dtype)).astype(self.dtype)
+        return summed(a, self.labels[0], b, self.labels[1], self.labels[2], jnp.dtype(self.dtype)).astype(self.dtype)
 
     def one_by_one(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
         """The sum of one term after another, which stores nothing else."""

@@ -14,6 +14,7 @@ from ..planning.data.kernel_sums import Columns, MatrixProducts, Piece
 from ..planning.data.nests import Nest
 from ..planning.data.nodes import Axes
 from ..symbolic import IndexVar
+from .apart import begun
 from .blocked_loop import Arrays, Foreign, Run, Starts, States, Visited, over_tiles, reduced
 from .context import Context, Lower, align
 from .elementwise import convert
@@ -43,7 +44,7 @@ def lower_kernel_sums(
         ) -> tuple[list[jax.Array], list[jax.Array]]:
             return reduced(run.blocks(starts), _Rows(own, loop, starts), (own.above(loop), kept))
 
-        above, below = over_tiles(loop.tiles, [axes] * len(products.across), tile, arrays, below)
+        above, below = over_tiles(loop.tiles, [axes] * len(products.across), tile, run.read, below)
         parts.append(above)
         loop = loop.rest
     whole = [_joined(part, len(axes) - 2) for part in zip(*parts, strict=True)]
@@ -85,12 +86,14 @@ class _Bundle:
     def above(self, loop: BlockedLoop) -> list[jax.Array]:
         """Sums over columns for a tile of rows, before any columns."""
         shape = (*self.batch, *loop.shape(self.plan.rows))
-        return [jnp.zeros((*shape, one.width), self.plan.dtype) for one in self.plan.across]
+        empty = [jnp.zeros((*shape, one.width), self.plan.dtype) for one in self.plan.across]
+        return begun(empty, [*self.across, *self.along])
 
     def below(self) -> list[jax.Array]:
         """Sums over rows before any rows."""
         shape = self.plan.shape(self.plan.columns)
-        return [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in self.plan.along]
+        empty = [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in self.plan.along]
+        return begun(empty, [*self.across, *self.along])
 
     def result(self, nest: Nest, pieces: Sequence[Piece], products: Sequence[jax.Array], summed: bool) -> jax.Array:
         plan = self.plan

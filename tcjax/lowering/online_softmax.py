@@ -32,7 +32,7 @@ def lower_softmax(
     def tile(starts: Starts, kept: None) -> tuple[list[jax.Array], None]:
         return rows.finished(reduced(run.blocks(starts), rows)), kept
 
-    return over_tiles(plan.tiles, [nest.axes for nest in softmax.results], tile, arrays, None)[0]
+    return over_tiles(plan.tiles, [nest.axes for nest in softmax.results], tile, run.read, None)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import lower_fill
-from .finite import Factor, product_of_live
+from .finite import Factor, product_of_live, summed
 from .keys import key_of
 from .placing import is_placed
 from .reducers import ROWS, combine
@@ -129,7 +129,6 @@ def _product(
     runs = [] if placed or not join else [run for run in side_by_side((first, second, result)) if run[0] not in result]
     sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs if len(run) > 1}
     joined = {axis for run in runs for axis in run[1:]}
-    # Integer labels: letters run out at 52 (numpy.einsum).
     label = {axis: number for number, axis in enumerate(extents)}
     parts: list[tuple[jax.Array, list[int]]] = []
     for array, own, other, is_turned in ((left, first, second, turned[0]), (right, second, first, turned[1])):
@@ -140,7 +139,7 @@ def _product(
             array = _receives_turned(array, tuple(kept), other, result)
         parts.append((array, [label[axis] for axis in kept]))
     order = _as_it_comes(first, second, result)
-    product = jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in order], preferred_element_type=dtype)
+    product = summed(*parts[0], *parts[1], [label[axis] for axis in order], dtype)
     return transpose(product, order, result)
 
 

@@ -62,7 +62,7 @@ def lower_nest(
         return accumulated(states.reducer, blocks, width, states.ranks, count, written_out=written_out), kept
 
     own = states.axes if states.ranks is None else (RANK, *states.axes)
-    found, _ = over_tiles(plan.tiles, [own] * count, tile, arrays, None)
+    found, _ = over_tiles(plan.tiles, [own] * count, tile, run.read, None)
     if states.ranks is None:
         return tuple(transpose(array, states.axes, axes) for array in found)
     return (_wanted(found[0], states, axes, Context(arrays, foreign), lower),)

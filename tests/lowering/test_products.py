@@ -194,3 +194,27 @@ def test_products_of_columns_and_their_sum_are_one_loop() -> None:
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(kernel(a, b), np.einsum("ipr,pr->ir", a, b.astype(np.float64)), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(jax.grad(lambda b: kernel(a[1:], b).sum())(b), a[1:].sum(0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", ["b,q,h,e", "b,e,h,q", "b,h,q,e"])
+@pytest.mark.parametrize("guard", ["", " where k <= q"])
+def test_products_of_bfloat16_run_in_every_order_of_the_dimensions(rows: str, guard: str) -> None:
+    kernel = tcjax.kernel(f"O(b,h,k,e) = float(sum[q{guard}](A(b,h,q,k) * B({rows})))")
+    extents, letters = {"b": 2, "h": 3, "q": 64, "k": 64, "e": 32}, rows.replace(",", "")
+    rng = np.random.default_rng(0)
+    a, b = (
+        jnp.asarray(rng.integers(-4, 5, [extents[letter] for letter in own]), jnp.bfloat16) for own in ("bhqk", letters)
+    )
+    mask = np.tri(64) if guard else np.ones((64, 64))
+    wide, other = np.float64(a) * mask, np.float64(b)
+    expected = np.einsum(f"bhqk,{letters}->bhke", wide, other)
+
+    found, pull = jax.vjp(kernel, a, b)
+    slopes = pull(found)
+
+    expected_slopes = (
+        np.einsum(f"bhke,{letters}->bhqk", expected, other) * mask,
+        np.einsum(f"bhke,bhqk->{letters}", expected, wide),
+    )
+    for one, right in zip((found, *slopes), (expected, *expected_slopes), strict=True):
+        np.testing.assert_allclose(np.float64(one), right, rtol=0.02, atol=0.02 * np.abs(right).max())
