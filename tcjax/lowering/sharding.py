@@ -31,25 +31,38 @@ def lower_sharded(
         begun = {name: blocks[name] for name in initial}
         return lower(plan.plan, {name: blocks[name] for name in arrays}, begun, functions)
 
-    # Blocks have equal sizes: padding beyond the arrays is in none of the results.
-    known = {name: _padded(array, plan.padded[name]) for name, array in known.items()}
-    specs = {name: spec(plan.layouts[name]) for name in known}
-    if jax.sharding.AxisType.Explicit in mesh.axis_types:
-        # Otherwise JAX moves arrays that have another sharding.
-        known = {n: jax.reshard(array, jax.sharding.NamedSharding(mesh, specs[n])) for n, array in known.items()}
+    def padded(name: str) -> jax.Array:
+        """An argument in equal blocks, on the devices that have them."""
+        if known[name].shape == plan.padded[name]:
+            return _placed(known[name], mesh, plan.layouts[name])
+        whole = _placed(known[name], mesh, plan.even(name))
+        return _placed(_padded(whole, plan.padded[name]), mesh, plan.layouts[name])
+
+    def trimmed(name: str, array: jax.Array) -> jax.Array:
+        """A result without padding, which devices have whole where blocks are not equal without it."""
+        if array.shape == plan.shapes[name]:
+            return array
+        return lax.slice(_placed(array, mesh, plan.even(name)), (0,) * array.ndim, plan.shapes[name])
+
     shard = jax.shard_map(
         run,
         mesh=mesh,
-        in_specs=(specs,),
+        in_specs=({name: spec(plan.layouts[name]) for name in known},),
         out_specs=tuple(spec(plan.layouts[name]) for name in plan.plan.returns),
     )
-    results = zip(plan.plan.returns, shard(known), strict=True)
-    return tuple(lax.slice(array, (0,) * array.ndim, plan.shapes[name]) for name, array in results)
+    results = shard({name: padded(name) for name in known})
+    return tuple(map(trimmed, plan.plan.returns, results))
+
+
+def _placed(array: jax.Array, mesh: jax.sharding.Mesh, layout: Layout) -> jax.Array:
+    """The array in the blocks of a layout."""
+    place = jax.sharding.NamedSharding(mesh, spec(layout))
+    if jax.sharding.AxisType.Explicit in mesh.axis_types:
+        return jax.reshard(array, place)
+    return lax.with_sharding_constraint(array, place)
 
 
 def _padded(array: jax.Array, extents: tuple[int, ...]) -> jax.Array:
-    if array.shape == extents:
-        return array
     return jnp.pad(array, [(0, extent - own) for extent, own in zip(extents, array.shape, strict=True)])
 
 

@@ -537,7 +537,8 @@ class Given:
                 continue
             after[kept.tensor] = (*reversed(own), *carry[kept.tensor])[: kept.order]
             if kept.stays:
-                rows.append(jnp.stack(own) if kept.many > 1 else own[0])
+                upwards = own[::-1] if self.steps.backwards else own
+                rows.append(jnp.stack(upwards) if kept.many > 1 else own[0])
         return after, rows
 
 
@@ -659,7 +660,9 @@ def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
     rest = (*kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
     rows: list[jax.Array] = []
     for lag in range(1, kept.order + 1):
-        at = (steps.value(-lag) if kept.many == 1 else steps.low - lag) + kept.offset
+        # Of several rows a step each is beside the next.
+        beside = steps.value(0) + (kept.many - 1 + lag if steps.backwards else -lag)
+        at = (steps.value(-lag) if kept.many == 1 else beside) + kept.offset
         begin, end = kept.held or (0, kept.shape[kept.dimension])
         if kept.tensor in known and begin <= at < end:
             rows.append(lax.index_in_dim(known[kept.tensor], at - begin, kept.dimension, keepdims=False))

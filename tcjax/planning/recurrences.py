@@ -85,10 +85,10 @@ def _with_joined(
     several = joined(step, stage)
     if several is None:
         return [(segment, stage)]
-    first, last = several.ends[1], step.ends[1]
-    if first == last:
+    if several.ends == step.ends:
         return [(segment, _loop(segment, several, held, plan, most))]
-    rest = replace(step, ends=(first, last))
+    (lo, hi), (first, last) = step.ends, several.ends
+    rest = replace(step, ends=(last, hi) if step.loop.step > 0 else (lo, first))
     known = {tensor.name for tensor in segment.arguments}
     handed = [row.tensor for row in step.rows]
     between = replace(segment, results=tuple({t.name: t for t in (*segment.results, *handed)}.values()))

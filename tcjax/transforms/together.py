@@ -15,7 +15,7 @@ def together(step: OneStep, count: int) -> OneStep | None:
     Each tensor that a statement goes on writing after somebody has read it gets a new name there.
     """
     values = step.values
-    is_plain = step.loop.step == 1 and not step.bound.function.loops and 1 < count <= len(values)
+    is_plain = abs(step.loop.step) == 1 and not step.bound.function.loops and 1 < count <= len(values)
     kinds = {(taken.kind, taken.lag) for taken in step.taken.values()}
     formulas = all(isinstance(s, (ir.Define, ir.Accumulate)) for s in step.bound.function.statements)
     if not is_plain or not formulas or ("row", 0) in kinds:
@@ -47,11 +47,13 @@ class _Together:
         for row, tensor in zip(step.rows, function.returns, strict=True):
             for number in range(count) if row.dimension is not None else (count - 1,):
                 own = self.left[number][tensor.name]
-                is_new = own not in (*returns, *self.names.values())
+                is_new = own not in (*returns, *self.names.values()) and own.name not in self.seen
                 returns.append(own if is_new and number == count - 1 else self.kept(tensor, number))
-            rows.append(replace(row, many=1 if row.dimension is None else count))
-        low = step.values.start
-        high = low + len(step.values) // count * count
+            many = 1 if row.dimension is None else count
+            rows.append(replace(row, many=many, offset=row.offset - (many - 1 if step.loop.step < 0 else 0)))
+        lo, hi = step.ends
+        rest = len(step.values) % count
+        ends = (lo, hi - rest) if step.loop.step > 0 else (lo + rest, hi)
         program = replace(
             function, parameters=tuple(self.names.values()), returns=tuple(returns), statements=tuple(self.statements)
         )
@@ -60,7 +62,7 @@ class _Together:
             program, {}, tuple(self.boxes), self.origins, self.shapes, {}, nothing, bound.assumptions, is_part=True
         )
         taken = {tensor.name: given for given, tensor in self.names.items()}
-        return OneStep(found, taken, tuple(rows), replace(step.loop, step=count), (low, high), count)
+        return OneStep(found, taken, tuple(rows), replace(step.loop, step=count * step.loop.step), ends, count)
 
     def kept(self, tensor: ir.Tensor, number: int) -> ir.Tensor:
         """What one of the steps leaves, apart from what others read of it."""
@@ -132,7 +134,7 @@ class _Together:
         match taken.kind:
             case "value":
                 value = replace(found, tensor=self.parameter(taken, found.tensor))
-                later = ir.Const(number, found.dtype)
+                later = ir.Const(number * self.step.loop.step, found.dtype)
                 return ir.Binary("+", value, later, found.dtype, span=found.span) if number else value
             case "state" if number:
                 return replace(found, tensor=self.left[number - 1][taken.tensor])
@@ -141,7 +143,8 @@ class _Together:
             case "row":
                 taken = replace(taken, lag=taken.lag - number)
             case "part":
-                taken = replace(taken, begins=tuple((weight, lo + weight * number) for weight, lo in taken.begins))
+                moved = number * self.step.loop.step
+                taken = replace(taken, begins=tuple((weight, lo + weight * moved) for weight, lo in taken.begins))
             case _:
                 pass
         return replace(found, tensor=self.parameter(taken, found.tensor))

@@ -82,6 +82,15 @@ def test_blocks_are_alike_along_an_index_so_that_only_neighbours_give() -> None:
     assert {taker - giver for move in fetch.moves for giver, taker in move.pairs} == {0, -1}
 
 
+def test_nothing_moves_that_no_point_reads() -> None:
+    # Blocks of 2, of which the first has 4 and 5 of device 2; 2 and 3 have the last element of device 4, once each.
+    sharded = plan("v(i) = u(i) + u(clamp(i+4)) where i in 0:u.0", {"i": ("x", "y")}, (9,))
+
+    pairs = {pair for move in of(sharded, Exchange)[0].moves if not move.is_local for pair in move.pairs}
+    assert pairs == {(2, 0), (3, 1), (4, 2), (4, 3)}
+    assert sorted(message.bytes for message in messages(sharded) if message.tensor == "u") == [4, 4, 8]
+
+
 def test_corners_move_only_where_they_are_read() -> None:
     def halos(text: str) -> list[Exchange]:
         sharded = plan(text, {"i": ("x",), "j": ("y",)}, (16, 8))
@@ -166,10 +175,26 @@ def told(count: int, boundary: str, *shape: int) -> list[tuple[int, int]]:
     return [(each.bytes, each.times) for each in messages(plan(text, {"i": ("x",)}, shape))]
 
 
-@pytest.mark.parametrize("boundary", ["wrap", "clamp", "pad"])
+@pytest.mark.parametrize("boundary", ["wrap", "clamp", "mirror", "reflect", "pad"])
 def test_devices_exchange_what_several_steps_need_before_the_first(boundary: str) -> None:
     # 10 steps, each of which reads one row of 8 elements of 4 bytes on either side.
     assert told(20, boundary, 256, 8) == [(10 * 8 * 4, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for t in 0:20 { v(i,j) = u(i,j)  u(i,j) = v(wrap(i-1),j) + v(clamp(i+1),j) }",
+        "for t in 19:-1:-1 { v(i,j) = u(i,j)  u(i,j) = v(wrap(i-1),j) + v(wrap(i+1),j) }",
+        "for s in 0:2 { for t in 0:10 { v(i,j) = u(i,j)  u(i,j) = v(wrap(i-1),j) + v(clamp(i+1),j) } }",
+    ],
+)
+def test_a_loop_that_runs_down_or_inside_of_another_exchanges_as_rarely(body: str) -> None:
+    text = f"def f(float(N,M) u0) -> (u) {{ u(i,j) = u0(i,j) {body} }}"
+
+    found = [(each.bytes, each.times) for each in messages(plan(text, {"i": ("x",)}, (256, 8)))]
+
+    assert found == [(10 * 8 * 4, 2)] * 2
 
 
 def test_no_halo_is_wider_than_a_block_and_steps_that_are_left_exchange_each() -> None:

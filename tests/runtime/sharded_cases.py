@@ -382,6 +382,27 @@ CASES = {
         [["data", "model"]],
         told=[("collective-permute", 12), ("collective-permute", 12), *[("collective-permute", 16)] * 2],
     ),
+    "the last column, of rows above": Case(
+        "v(i,j) = u(clamp(i-2),clamp(j+6)) where i in 0:u.0, j in 0:u.1",
+        {"i": "model", "j": "data"},
+        ((7, 3),),
+        [[]],
+        has_gradient=False,
+        # Two rows of one element; to two devices a column of the block; then the result, along each dimension.
+        told=[
+            ("collective-permute", 4 * 2),
+            *[("collective-permute", 4 * 4)] * 2,
+            ("all-gather", 4 * 4 * 4),
+            ("all-gather", 4 * 8 * 4),
+        ],
+    ),
+    "rows that data name, of a table in blocks of both dimensions": Case(
+        "def f(int32(N) I, float(K,M) A) -> (O) { B(k,j) = 2*A(k,j)  O(i,j) = B(I(i),j) }",
+        {"k": "model", "j": "data"},
+        (10, (12, 2)),
+        [[]],
+        has_gradient=False,
+    ),
     "corners beside zeros": Case(
         "v(i,j) = pad(u(i-1,j-1), 0) + 2*pad(u(i+1,j+1), 0) where i in 0:u.0, j in 0:u.1",
         {"i": "data", "j": "model"},
@@ -437,7 +458,7 @@ CASES = {
     ),
     "twice as many": Case("O(2*i+k) = u(i) * k where k in 0:2", {"i": "data"}, ((8,),), [["data"]]),
     "rows and columns that do not divide": Case(
-        MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]]
+        MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]], explicit=True
     ),
     "a mean that does not divide": Case("O(i) mean=! u(i,j)", {"i": "data", "j": "model"}, ((7, 5),), [[]]),
     "a halo of a halo": Case(
@@ -485,6 +506,24 @@ CASES = {
         [["data", "model"]],
         # Rows of 4 elements from both sides, then columns of the 3 rows and of those that came.
         told=[("collective-permute", 4 * size) for size in (2 * 4, 2 * 4, 2 * 7, 2 * 7, 4, 4, 5, 5)],
+    ),
+    "mirrored ends in halos for all steps at once": Case(
+        "def f(float(N) u0) -> (u) { u(i) = u0(i) for t in 0:3 { v(i) = u(i)"
+        " u(i) = 0.5*v(mirror(i-1)) - 0.3*v(reflect(i+1)) where i in 0:N } }",
+        {"i": "data"},
+        ((13,),),
+        [[]],
+        has_gradient=False,
+        # Three elements from both sides of a block of four, where there are as many, and the result.
+        told=[*[("collective-permute", 4 * size) for size in (3, 3, 1)], ("all-gather", 4 * 16)],
+    ),
+    "rows from the end, one side round it and the other not, for four steps at once": Case(
+        "def f(float(N) u0) -> (u) { u(5,i) = u0(i) for t in 4:-1:-1 {"
+        " u(t,i) = 0.5*u(t+1,wrap(i-1)) - 0.3*u(t+1,clamp(i+1)) + 0.1*t } }",
+        {"i": "data"},
+        ((16,),),
+        [[None, "data"]],
+        told=[("collective-permute", 4 * size) for size in (4, 4, 1, 1)],
     ),
     "the inner points of two fields that step together": Case(
         "def f(float(N) a0, float(N) b0, float(N) k) -> (a, b) { a(i) = a0(i) b(i) = b0(i) for t in 0:4 {"

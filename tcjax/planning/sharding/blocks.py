@@ -150,14 +150,15 @@ Collective = Fetch | Start | Combine
 class ShardedPlan:
     """The plan of one device, which calls `collectives` as Python functions.
 
-    Of parameters, initial values and results by name there are `layouts` and `shapes`; `padded` are the extents that
-    all blocks have together: those of the shape or more.
+    Of parameters, initial values and results by name there are `layouts` and `shapes`; `blocks` are the extents on one
+    device, `padded` those that all blocks have together: those of the shape or more.
     """
 
     plan: Plan
     collectives: Mapping[str, Collective]
     layouts: Mapping[str, Layout]
     shapes: Mapping[str, tuple[int, ...]]
+    blocks: Mapping[str, tuple[int, ...]]
     padded: Mapping[str, tuple[int, ...]]
 
     def even(self, name: str) -> Layout:

@@ -105,6 +105,14 @@ class Layouts:
         """The values of each cut index of a statement on one device."""
         return {index: self._span(formula, index) for index in formula.cut}
 
+    def takers(self, ends: tuple[int, int], span: Span) -> frozenset[int]:
+        """The devices, by number, that compute points of an index with the values ``lo:hi``."""
+        parts, (lo, hi) = range(self.parts(span.axes)), ends
+        if any(span.margin) or not span.block:
+            return frozenset(parts)
+        firsts = {number: span.first + span.block * number for number in parts}
+        return frozenset(number for number, first in firsts.items() if first < hi and lo < first + span.block)
+
     def _write(self, formula: CutFormula) -> None:
         """The layout of a statement's target, the same for all statements on it."""
         statement, target = formula.statement, formula.statement.target

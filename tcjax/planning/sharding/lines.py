@@ -28,6 +28,12 @@ class Stretch:
     def end(self) -> int:
         return self.place + self.count
 
+    @property
+    def is_place(self) -> bool:
+        """Whether the elements are those of their places, if there are any."""
+        run = self.run
+        return run is None or (run.start == self.place and (run.stride == 1 or self.count == 1))
+
     def part(self, lo: int, hi: int) -> "Stretch":
         """What is at the places ``lo:hi``, which it has."""
         run = None if self.run is None else self.run.part(lo - self.place, hi - lo)

@@ -1,6 +1,6 @@
 """A statement as one device sees it."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -8,7 +8,7 @@ from ... import ir
 from ...keeping import cached_property
 from ...symbolic import Affine, Box, IndexVar
 from ...transforms import Known
-from .blocks import NOTHING, Axes, Exchange, Fetch, Part, Start, Whole
+from .blocks import NOTHING, Axes, Exchange, Fetch, Move, Part, Start, Whole
 from .formulas import CutFormula
 from .layouts import Layouts, Span
 from .lines import Line, Stretches, merged, over
@@ -23,14 +23,25 @@ MOST_MOVES = 8
 
 @dataclass(slots=True)
 class _View:
-    """What some reads need along a dimension: the places ``lo:hi`` on the first device, `step` further on the next."""
+    """What some reads need along a dimension: the places ``lo:hi`` on the first device, `step` further on the next.
+
+    They read some ranges of these, on the devices `takers`: others have no points.
+    """
 
     axes: Axes
     step: int
-    lo: int
-    hi: int
+    ranges: tuple[tuple[int, int], ...]
+    takers: frozenset[int]
     stretches: Stretches
     fill: ir.Const | None
+
+    @property
+    def lo(self) -> int:
+        return self.ranges[0][0]
+
+    @property
+    def hi(self) -> int:
+        return self.ranges[-1][1]
 
     def joined(self, other: "_View") -> bool:
         """Takes in another view, if that reads the same elements at the same places."""
@@ -41,9 +52,34 @@ class _View:
         both = merged(self.stretches, other.stretches)
         if both is None:
             return False
-        self.lo, self.hi, self.stretches = min(self.lo, other.lo), max(self.hi, other.hi), both
+        self.ranges, self.stretches = _union(*self.ranges, *other.ranges), both
+        self.takers |= other.takers
         self.fill = self.fill or other.fill
         return True
+
+    def read(self, moves: Iterable[Move]) -> Iterator[Move]:
+        """Of what moves between devices only what a device reads that has points."""
+        for move in moves:
+            pairs = tuple(pair for pair in move.pairs if pair[1] in self.takers)
+            if move.is_local:
+                yield move
+            elif pairs:
+                for lo, hi in self.ranges:
+                    start, stop = max(lo - self.lo - move.place, 0), min(hi - self.lo - move.place, move.count)
+                    if start < stop:
+                        first = move.start + move.stride * start
+                        yield Move(pairs, first, move.stride, stop - start, move.place + start)
+
+
+def _union(*given: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """The ranges, in order, with those joined that overlap or meet."""
+    found: list[tuple[int, int]] = []
+    for lo, hi in sorted(given):
+        if found and lo <= found[-1][1]:
+            found[-1] = found[-1][0], max(hi, found[-1][1])
+        else:
+            found.append((lo, hi))
+    return tuple(found)
 
 
 @dataclass
@@ -197,7 +233,8 @@ class Local:
             return None
         step = line.weight * self.spans[index].block
         views = self._views.setdefault((name, dimension), [])
-        new = _View(axes, step, ends[0], ends[1] + 1, line.stretches, fill)
+        takers = self.layouts.takers(self.formula.box[index], self.spans[index])
+        new = _View(axes, step, ((ends[0], ends[1] + 1),), takers, line.stretches, fill)
         for view in views:
             if view.joined(new):
                 return view
@@ -214,7 +251,8 @@ class Local:
         if has == view.axes:
             block, parts = self.layouts.blocks[tensor][dimension], self.layouts.parts(has)
             margin, goes_round = self.layouts.margin(tensor, dimension), has in self.layouts.round
-            found = moves(view.stretches, view.lo, view.step, count, block, parts, margin, goes_round=goes_round)
+            every = moves(view.stretches, view.lo, view.step, count, block, parts, margin, goes_round=goes_round)
+            found = tuple(view.read(every))
             moved = sum(not move.is_local for move in found)
             if moved <= MOST_MOVES or any(margin):
                 only = found[0] if len(found) == 1 else None
@@ -242,22 +280,27 @@ class Local:
         (index,) = self.formula.cut_in(found[1].place)
         if not self.spans[index].goes_round or not any(self.spans[index].margin):
             return found
-        return found[0], around(found[1], self.formula.box, index)
+        every = around(found[1], self.formula.box, index)
+        assert every is not None, "an index goes round where each place has one element"
+        return found[0], every
 
     def _stays(self, line: Line, tensor: str, dimension: int) -> bool:
         """Whether a read stays in what a device has of a dimension."""
         block, (before, behind) = self.layouts.blocks[tensor][dimension], self.layouts.margin(tensor, dimension)
         ends = self._facts.bounds(line.place)
         (index,) = self.formula.cut_in(line.place)
-        is_own = line.weight * self.spans[index].block == block
-        return is_own and ends is not None and -before <= ends[0] <= ends[1] < block + behind
+        step = line.weight * self.spans[index].block
+        if step != block or ends is None or not -before <= ends[0] <= ends[1] < block + behind:
+            return False
+        last = ends[1] + step * (self.layouts.parts(self.spans[index].axes) - 1)
+        return all(part.is_place for part in over(line.stretches, ends[0], last + 1))
 
     def _inside(self, tensor: str, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
         """Of dimensions with a halo, what is the device's own, where nobody reads beyond that along both."""
         while name in self.fetches:
             fetch = self.fetches[name]
             name = fetch.tensor
-            views = self._views[tensor, fetch.dimension]
+            views = self._views.get((tensor, fetch.dimension), [])
             both = any({dimension, fetch.dimension} <= leaving for leaving in self._leaving[tensor])
             if isinstance(fetch, Exchange) and len(views) == 1 and not both:
                 before, behind = self.layouts.margin(tensor, fetch.dimension)

@@ -1,7 +1,6 @@
 """What devices compute beside their blocks, so that they need not ask others for it."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ... import ir, ranges, transforms
@@ -75,59 +74,71 @@ def _of(formula: CutFormula, index: IndexVar, found: Margins) -> Margin:
 
 
 def going_round(layouts: Layouts, formulas: Sequence[CutFormula]) -> frozenset[Axes]:
-    """The axes along which every statement with a margin says the same of an index that has gone once around."""
+    """The axes along which a statement reads round the end, and every one with a margin goes on there as it began."""
     own = [formula for formula in formulas if formula.statement.target.name in layouts.margins]
     every = {along for formula in own for along in formula.cut.values()}
-    return frozenset(
-        along
-        for along in every
-        if all(_goes_round(layouts, formula, i) for formula in own for i, axes in formula.cut.items() if axes == along)
+    found: set[Axes] = set()
+    for along in every:
+        cut = [(formula, index) for formula in own for index, axes in formula.cut.items() if axes == along]
+        if all(_goes_on(layouts, *each) for each in cut) and any(_is_ring(layouts, *each) for each in cut):
+            found.add(along)
+    return frozenset(found)
+
+
+def _goes_on(layouts: Layouts, formula: CutFormula, index: IndexVar) -> bool:
+    """Whether what a statement says of an index is known where that goes on behind its end as it began."""
+    if layouts.spans(formula)[index].is_uneven:
+        return False
+    if any(isinstance(node, ir.Index) and node.variable == index for node in ir.nodes_of(formula.statement)):
+        return False
+    return all(
+        line is not None
+        and line.weight == 1
+        and extent == _count(formula.box, index)
+        and around(line, formula.box, index) is not None
+        for line, extent in _lines(layouts, formula, index)
     )
 
 
-def _goes_round(layouts: Layouts, formula: CutFormula, index: IndexVar) -> bool:
-    statement = formula.statement
-    if layouts.spans(formula)[index].is_uneven:
-        return False
-    if any(isinstance(node, ir.Index) and node.variable == index for node in ir.nodes_of(statement)):
-        return False
-    for access in ir.accesses_of(statement):
-        for dimension, subscript in enumerate(access.indices):
-            if index in formula.cut_in(subscript):
-                found = formula.line(access.tensor.name, dimension, subscript)
-                extent = layouts.blocks[access.tensor.name][dimension] * layouts.parts(formula.cut[index])
-                if found is None or found[1].weight != 1 or extent != _count(formula.box, index):
-                    return False
-                if not _is_ring(found[1], extent):
-                    return False
-    return True
-
-
-def _is_ring(line: Line, extent: int) -> bool:
-    """Whether each place has its own element, counted around."""
-    return all(
-        s.run is not None and (s.run.start - s.place) % extent == 0 and (s.run.stride == 1 or s.count == 1)
+def _is_ring(layouts: Layouts, formula: CutFormula, index: IndexVar) -> bool:
+    """Whether a read of a statement goes on round the end."""
+    return any(
+        s.run is not None and s.run.start != s.place and (s.run.start - s.place) % extent == 0
+        for line, extent in _lines(layouts, formula, index)
+        if line is not None
         for s in line.stretches
     )
 
 
-def around(line: Line, box: Box, index: IndexVar) -> Line:
-    """The line of an index that goes on as it began."""
+def _lines(layouts: Layouts, formula: CutFormula, index: IndexVar) -> Iterator[tuple[Line | None, int]]:
+    """What a statement reads along an index, and the elements that all devices have there."""
+    for access in ir.accesses_of(formula.statement):
+        for dimension, subscript in enumerate(access.indices):
+            if index in formula.cut_in(subscript):
+                name = access.tensor.name
+                found = formula.line(name, dimension, subscript)
+                extent = layouts.blocks[name][dimension] * layouts.parts(formula.cut[index])
+                yield None if found is None else found[1], extent
+
+
+def around(line: Line, box: Box, index: IndexVar) -> Line | None:
+    """The line of an index that goes on as it began; None where a place has two elements."""
     found, once = line.stretches, line.weight * _count(box, index)
     for shift in (-once, once):
         both = merged(found, tuple(replace(s, place=s.place + shift) for s in line.stretches))
-        assert both is not None, "each place has its own element"
+        if both is None:
+            return None
         found = both
     return replace(line, stretches=found)
 
 
 def fetched_once(layouts: Layouts) -> ranges.Bound:
-    """The program in which a cut parameter that several statements read is copied first: that has the widest halo."""
+    """The program in which a cut parameter is copied first: that has one halo for all that read it."""
     bound, function = layouts.bound, layouts.bound.function
     formulas = [s for s in function.statements if isinstance(s, (ir.Define, ir.Accumulate))]
-    reads = Counter(name for s in formulas for name in {tensor.name for tensor in ir.tensors_read(s)})
+    read = {tensor.name for s in formulas for tensor in ir.tensors_read(s)}
     cut = {name for name, (layout, _) in layouts.given.items() if any(layout)}
-    names = [t for t in function.parameters if t.name in cut and reads[t.name] > 1]
+    names = [t for t in function.parameters if t.name in cut & read]
     # No program names tensors so.
     new = {tensor.name: replace(tensor, name=f"{tensor.name}.own") for tensor in names}
     shapes, origins = ({t.name: of[name] for name, t in new.items()} for of in (bound.shapes, bound.origins))

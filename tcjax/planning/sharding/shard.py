@@ -18,6 +18,7 @@ from .margins import fetched_once, going_round, margins
 from .mistakes import refused
 from .preparing import prepared
 from .programs import LocalProgram
+from .telling import tensor_of
 
 
 def shard(
@@ -51,7 +52,7 @@ def shard(
     layouts = Layouts(bound, sizes)
     plan = sharder.plan(layouts)
     padded = {name: layouts.padded(name) for name in layouts.held}
-    return ShardedPlan(plan, sharder.collectives, layouts.held, bound.shapes, padded)
+    return ShardedPlan(plan, sharder.collectives, layouts.held, bound.shapes, layouts.blocks, padded)
 
 
 @dataclass
@@ -100,7 +101,7 @@ def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | No
     for tensor in (*inner.function.parameters, *inner.function.returns):
         taken = None if step is None else step.taken.get(tensor.name)
         # Of joined steps each leaves it under another name.
-        name = tensor.name.removesuffix("~").partition(".")[0] if taken is None else taken.tensor
+        name = tensor_of(tensor.name) if taken is None else taken.tensor
         if name not in layouts.held:
             found.given[tensor.name] = (), ()
             continue

@@ -7,7 +7,7 @@ from math import prod
 from ... import ir, ranges
 from ...ir import Reducer
 from ..data.stages import Call, CallForeign, Plan, targets_of
-from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, ShardedPlan, Whole
+from .blocks import Axes, Collective, Combine, Exchange, Move, ShardedPlan, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,18 @@ class Message:
 
 
 def messages(plan: ShardedPlan) -> tuple[Message, ...]:
-    """The collectives of a plan, in order. Results that do not divide into equal blocks cost one more each."""
+    """The collectives of a plan, in order. Results that do not divide into equal blocks cost one more for each
+    dimension.
+    """
     found = [*sent(plan.plan, plan.collectives)]
     for name in plan.plan.returns:
-        shape, padded, layout = plan.shapes[name], plan.padded[name], plan.layouts[name]
-        if shape != padded:
-            size = prod(padded) * ir.types.width(_dtype(plan.plan, name))
-            reason = "its extent is no multiple of the number of devices, and JAX has no such arrays in blocks"
-            found.append(Message("all-gather", name, _all(layout), size, 1, reason))
+        size = prod(plan.blocks[name]) * ir.types.width(_dtype(plan.plan, name))
+        # XLA begins with the last dimension.
+        for dimension, along in reversed([*enumerate(plan.layouts[name])]):
+            if along and plan.even(name)[dimension] != along:
+                size *= plan.padded[name][dimension] // plan.blocks[name][dimension]
+                reason = "its extent is no multiple of the number of devices, and JAX has no such arrays in blocks"
+                found.append(Message("all-gather", name, along, size, 1, reason))
     return tuple(found)
 
 
@@ -51,10 +55,6 @@ def messages_of(program: ranges.Bound, collectives: Mapping[str, Collective]) ->
 
 def _dtype(plan: Plan, name: str) -> str:
     return next(tensor.dtype for tensor in plan.bound.function.returns if tensor.name == name)
-
-
-def _all(layout: Layout) -> Axes:
-    return tuple(axis for along in layout for axis in along)
 
 
 def sent(plan: Plan, collectives: Mapping[str, Collective]) -> Iterator[Message]:
