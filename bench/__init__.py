@@ -1,1 +1,1 @@
-"""The benchmark: TC's own kernels, each against the best JAX that people write by hand."""
+"""The benchmark: TC's own kernels, each against the best hand-written JAX."""

@@ -1,4 +1,4 @@
-"""What a function allocates, forward and in both derivatives, as XLA tells for shapes: nothing is run."""
+"""What a function allocates, forward and in both derivatives, as XLA reports for given shapes: nothing is run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Function = Callable[..., Any]
 Specs = tuple[jax.ShapeDtypeStruct, ...]
 
 DIRECTIONS = ("forward", "ahead", "reverse")
-TIMES = 4  # Temporaries may have so many times the bytes of arguments and results,
-SMALLEST_LIMIT = 16 << 20  # or so many bytes in any case.
+TIMES = 4  # Temporaries may take this many times the bytes of arguments and results,
+SMALLEST_LIMIT = 16 << 20  # or this many bytes in any case.
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Bytes of a compiled function: its `temporary` memory, and what it is measured by.
+    """Bytes of a compiled function: its `temporary` memory, and what it is compared with.
 
     `moved` are the arguments and the results, `named` the tensors that the program itself names and stores. `usual` is
-    the temporary memory of what most people write, -1 where nobody asked.
+    the temporary memory of the usual hand-written form, -1 if it was not requested.
     """
 
     case: str
@@ -38,17 +38,17 @@ class Allocation:
 
     @property
     def limit(self) -> int:
-        """The most that the contract allows: what a program names counts with its arguments and results."""
+        """The most that the contract allows: named tensors count like arguments and results."""
         return max(TIMES * (self.moved + self.named), SMALLEST_LIMIT)
 
     @property
     def holds(self) -> bool:
-        """Whether the contract is kept."""
+        """Whether the contract holds."""
         return self.temporary <= self.limit
 
 
 def allocated(case: Case, function: Function, direction: str, *, usual: bool = False) -> Allocation | None:
-    """What `function` of the case allocates; None where there is no such derivative.
+    """What `function` of the case allocates; None if there is no such derivative.
 
     With `usual`, the first hand-written form is compiled too.
     """
@@ -61,19 +61,19 @@ def allocated(case: Case, function: Function, direction: str, *, usual: bool = F
 
 
 def temporaries(function: Function, arguments: Specs, direction: str) -> tuple[int, int] | None:
-    """The bytes beside arguments and results, and those of arguments and results; None without a derivative."""
+    """The bytes of temporaries, and those of arguments and results; None without a derivative."""
     directed = towards(function, arguments, direction)
     if directed is None:
         return None
     analysis = jax.jit(directed[0]).lower(*directed[1]).compile().memory_analysis()
-    assert analysis is not None, "this platform does not tell what a program allocates"
+    assert analysis is not None, "this platform does not report what a program allocates"
     return int(analysis.temp_size_in_bytes), int(analysis.argument_size_in_bytes + analysis.output_size_in_bytes)
 
 
 def towards(function: Function, arguments: Specs, direction: str) -> tuple[Function, tuple[Any, ...]] | None:
     """A function and its arguments: `function`, its value and tangent, or its value and the cotangents.
 
-    By all float arguments, with one more argument for each tangent or for each cotangent of a float result.
+    With respect to all float arguments, with one more argument for each tangent or each cotangent of a float result.
     """
     if direction == "forward":
         return function, arguments
@@ -105,13 +105,13 @@ def _is_float(array: Any) -> bool:
 
 
 def specs(case: Case) -> Specs:
-    """The shapes and types of the case's arrays, none of which is made."""
+    """The shapes and types of the case's arrays, without allocating them."""
     arrays = case.make_arrays(_Blank())  # pyright: ignore[reportArgumentType]
     return tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
 
 
 class _Blank:
-    """As much of NumPy's generator as the cases need; its arrays are one zero, seen everywhere."""
+    """The part of NumPy's generator that the cases need; its arrays are one broadcast zero."""
 
     def standard_normal(self, size: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         return np.broadcast_to(np.zeros((), dtype), size)
@@ -124,7 +124,7 @@ class _Blank:
 
 
 def named_bytes(case: Case, direction: str) -> int:
-    """The bytes of the tensors that the case's program names and stores, and of their derivatives' likes.
+    """The bytes of the tensors that the case's program names and stores, and of their tangents or cotangents.
 
     A derivative has one more array of the size of each, a derivative of a derivative four in all.
     """
@@ -134,11 +134,11 @@ def named_bytes(case: Case, direction: str) -> int:
     program = tcjax.load(case.text)
     *others, last = program
     if others and case.compose is not None:
-        # Several kernels one after the other: what lies between them is a result of one and an argument of the next.
+        # A sequence of kernels: the result of one is an argument of the next.
         return 0
     kernel = program[last]
     derived = case.family.endswith("_gradient")
-    # The last array of a gradient has its weights.
+    # The last array of a gradient is its cotangent.
     arguments = specs(case)[:-1] if derived else specs(case)
     plan = kernel.plan(*arguments)
     stored = {

@@ -1,9 +1,9 @@
-"""``python -m bench.calibrate``: measures what operations cost on this machine, and prints the row of
-`tcjax.planning.data.machine` that says so.
+"""``python -m bench.calibrate``: measures what operations cost on this machine, and prints its row of
+`tcjax.planning.data.machine`.
 
-Each constant is the median time of a small JAX program that spends nearly all of it on that operation, divided by how
-often it does, less what other constants say of the rest. Sizes, such as that of a cache, are not measured: they are
-those of the row of the table.
+Each constant is the median time of a small JAX program that spends nearly all of it on that operation, divided by the
+number of operations, less the time that other constants explain. Sizes, such as that of a cache, are not measured: they
+are taken from the table.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Found = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A program for one constant: `make` gives the function and its arguments, `count` how often it does the operation.
+    """A program for one constant: `make` gives the function and its arguments, `count` the number of operations.
 
-    `less` is the part of its time that other constants explain; `over` names the probe whose time its own is divided
-    by, for a constant that is a ratio. With `wide` it runs in 64-bit mode.
+    `less` is the part of its time that other constants explain; for a constant that is a ratio, `over` names the probe
+    whose time is the denominator. With `wide` it runs in 64-bit mode.
     """
 
     constant: str
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def calibrated(seconds: float, probes: Sequence[Probe] | None = None) -> Machine:
-    """The CPU's row with what the probes measure, in `seconds` each."""
+    """The CPU's row with the measured constants, in `seconds` each."""
     found: dict[str, float] = {}
     for probe in PROBES if probes is None else probes:
         whole = timed(probe, seconds)
@@ -88,7 +88,7 @@ def calibrated(seconds: float, probes: Sequence[Probe] | None = None) -> Machine
             value = whole / timed(next(p for p in RATIOS if p.constant == probe.over), seconds)
         else:
             rest = whole - probe.less({**_known(), **found})
-            # Noise must not make an operation free.
+            # Noise must not make the cost of an operation zero or negative.
             value = max(rest, whole / 10) / probe.count
         found[probe.constant] = float(f"{value:.2g}")
     return Machine(**{"kind": "cpu", **_known(), **found})  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def _value(value: str | int | float) -> str:
 
 
 def comparison(machine: Machine) -> str:
-    """Each constant, measured and in the table, and the ratio of the two."""
+    """Each constant as measured and as in the table, and their ratio."""
     lines = []
     for field in fields(machine):
         old, new = getattr(CPU, field.name), getattr(machine, field.name)
@@ -157,7 +157,7 @@ def _places(count: int, most: int) -> np.ndarray:
 
 
 def _of(function: Callable[..., Any], *arguments: Any) -> Callable[[], tuple[Callable[..., Any], Sequence[Any]]]:
-    """A program whose arguments are made when it runs: an array, or a shape of random numbers."""
+    """A program whose arguments are made when it runs: arrays, or random numbers of a given shape."""
     return lambda: (function, [_normal(*one) if isinstance(one, tuple) else one() for one in arguments])
 
 
@@ -166,7 +166,7 @@ def _typed(shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
 
 
 def _chain(count: int) -> Callable[[jax.Array], jax.Array]:
-    """So many kernels, one after the other."""
+    """A chain of `count` kernels."""
 
     def run(x: jax.Array) -> jax.Array:
         for _ in range(count):
@@ -177,7 +177,7 @@ def _chain(count: int) -> Callable[[jax.Array], jax.Array]:
 
 
 def _sums(count: int) -> Callable[[jax.Array], jax.Array]:
-    """A fused loop with twice so many operations."""
+    """A fused loop with twice `count` operations."""
 
     def run(x: jax.Array) -> jax.Array:
         y = x
@@ -207,7 +207,7 @@ def _product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _minimum(axis: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """A minimum over all pairs, along the minor axis or not."""
+    """A minimum over all pairs, along the minor axis or another."""
     if axis == 2:
         return lambda a, b: (a[:, None, :] + b[None, :, :]).min(2)
     return lambda a, b: (a[:, :, None] + b[None, :, :]).min(1)
@@ -223,7 +223,7 @@ def _scattered(size: int, *row: int) -> Callable[[jax.Array, jax.Array], jax.Arr
 
 
 def _trips(x: jax.Array, square: jax.Array) -> jax.Array:
-    """A loop whose trips have next to nothing to do, with a product in it, as the loops of nests have."""
+    """A loop with nearly empty iterations and a product in it, like the loops of nests."""
 
     def step(_: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         return carry[0] @ carry[0], carry[1] * 1.5 + carry[0][0, 0]
@@ -236,7 +236,7 @@ def _column_products(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _in_turn(x: jax.Array) -> jax.Array:
-    """A recurrence whose steps are one kernel."""
+    """A recurrence whose step is one kernel."""
     return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(0.5 * h[t - 1] + h[t]), x)
 
 
@@ -245,7 +245,7 @@ def _exponentials_in_turn(x: jax.Array) -> jax.Array:
 
 
 def _accumulated(x: jax.Array, y: jax.Array) -> jax.Array:
-    """A min-plus product in blocks of 16 rows, 8 in a trip."""
+    """A min-plus product in blocks of 16 rows, 8 per iteration."""
 
     def step(trip: jax.Array, best: jax.Array) -> jax.Array:
         square = best[:16, :16] * 0
@@ -259,7 +259,7 @@ def _accumulated(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _chosen(x: jax.Array) -> jax.Array:
-    """Sixteen choices, one after the other."""
+    """A chain of sixteen conditionals."""
     for _ in range(16):
         x = lax.cond(x[0] > 0, lambda x: x * 1.5, lambda x: x + 2, x)
     return x

@@ -1,4 +1,4 @@
-"""``python -m bench.compare before.json after.json``: how tcjax's time, ratio and memory changed, case by case."""
+"""``python -m bench.compare before.json after.json``: how tcjax's time, ratio and memory changed, for each case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .report import table
 
-NOTICEABLE = 1.15  # Below this a change of the time may be noise.
+NOTICEABLE = 1.15  # A smaller change of the time may be noise.
 HEADER = (
     *("case", "change", "before ms", "after ms", "after/before"),
     *("ratio before", "ratio after", "MB before", "MB after"),
@@ -18,7 +18,7 @@ HEADER = (
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the table; 1 when a case became noticeably slower against its best hand-written form."""
+    """Prints the table; 1 if a case became noticeably slower relative to its best hand-written form."""
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, ...]]:
-    """One row for each case that either result has."""
+    """One row for each case in either result."""
     first = {case["case"]: case for case in before["cases"]}
     second = {case["case"]: case for case in after["cases"]}
     return [_row(name, first.get(name), second.get(name)) for name in dict.fromkeys([*first, *second])]
@@ -54,7 +54,7 @@ def _row(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None)
 
 
 def _change(factor: float) -> str:
-    """Judged by the ratio to the best form of the same run, which a slower machine does not change."""
+    """Judged by the ratio to the best form of the same run, which does not depend on the machine's speed."""
     if math.isnan(factor):
         return "-"
     return "slower" if factor > NOTICEABLE else "faster" if factor < 1 / NOTICEABLE else "same"

@@ -1,7 +1,7 @@
-"""``python -m bench.donation``: large outputs in new memory and in donated memory, side by side.
+"""``python -m bench.donation``: compares large outputs in new memory and in donated memory.
 
-The allocator gives blocks of 32 MB and more back to the system, so that every call touches new pages; a result that
-takes the place of an argument does not. It must run in a process whose allocator is as it is (`harness.keep_pages`).
+The allocator returns blocks of 32 MB and more to the system, so that every call touches new pages; a result in a
+donated argument does not. It must run in a process with default allocator settings (see `harness.keep_pages`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .overhead import Cost
 
 EXTENT = 4096  # A float32 array of 64 MiB.
 ROUNDS = 9
-LIMIT = 0.5  # Donated over not donated; see the table of `main` for what is usual.
+LIMIT = 0.5  # Limit of the ratio of donated to plain; `main` prints typical values.
 
 TEXTS = {
     "accumulate": "def f(float(N,M) A) -> (C) {"
@@ -36,7 +36,7 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """One program: seconds without and with donation, and how many bytes of the result lie in the donated array."""
+    """One program: seconds without and with donation, and how many bytes of the result are in the donated array."""
 
     name: str
     plain: float
@@ -49,14 +49,14 @@ def reuses(extent: int = EXTENT, rounds: int = ROUNDS) -> Iterator[Reuse]:
     import tcjax
 
     with warnings.catch_warnings():
-        # ``C += ...`` without an exclamation mark is what is wanted here.
+        # ``C += ...`` without an exclamation mark is intended here.
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         kernels = {name: tcjax.kernel(text) for name, text in TEXTS.items()}
     A = jnp.ones((extent, extent), "float32")
     accumulate, in_place, step = kernels["accumulate"], kernels["in place"], kernels["into an old array"]
     yield _compare("accumulate", lambda old: accumulate(A, C=old), A, rounds)
     yield _compare("in place", lambda old: in_place(old, A), A, rounds)
-    # The kernel does not read the old array: it is kept as an argument for its memory alone.
+    # The kernel does not read the old array: it is an argument only for its memory.
     yield _compare("into an old array", lambda old: step(A), A, rounds)
 
 
@@ -76,7 +76,7 @@ def _compare(name: str, function: Callable[[jax.Array], Any], A: jax.Array, roun
 
 
 def costs() -> list[Cost]:
-    """Donated over not donated, measured in a process of its own."""
+    """The ratio of donated to plain, measured in a separate process."""
     command = [sys.executable, "-m", "bench.donation", "--json"]
     finished = subprocess.run(command, capture_output=True, text=True, check=True)
     found = [Reuse(**each) for each in json.loads(finished.stdout)]
@@ -88,7 +88,7 @@ def _milliseconds(reuse: Reuse) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints one line for each program; 0 when every result lies in the donated array."""
+    """Prints one line for each program; 0 if every result is in the donated array."""
     parser = argparse.ArgumentParser(prog="python -m bench.donation", description="what donation saves")
     parser.add_argument("--json", action="store_true", help="print data instead of lines")
     found = list(reuses())

@@ -1,7 +1,7 @@
-"""``python -m bench.estimates``: how far the temporary bytes that `explain` foretells are from those that XLA counts.
+"""``python -m bench.estimates``: compares the temporary bytes that `explain` predicts with those that XLA reports.
 
 Of every kernel of `bench.cases`, of every spelling of `bench.rewrites`, and of the programs of the gallery, forward.
-Nothing is run. Of gradients `explain` foretells nothing.
+Nothing is run. `explain` makes no predictions for gradients.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .report import table
 from .rewrites import all_computations
 from .rewrites.computation import specs as specs_of
 
-NEAR = 0.1  # An estimate is near what XLA counts within this part of it,
-SMALLEST = 1 << 16  # or within so many bytes: XLA's own rounding and constants.
+NEAR = 0.1  # An estimate is near if it is within this share of XLA's count,
+SMALLEST = 1 << 16  # or within this many bytes: XLA's own rounding and constants.
 HEADER = ("group", "program", "estimate, MB", "XLA, MB", "ratio", "verdict")
 
-# The programs of docs/gallery by name, each with the types and shapes of its arguments: of `examples/kernel_methods`.
+# Programs of docs/gallery by name, each with the types and shapes of its arguments, from `examples/kernel_methods`.
 SQUARES = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
 GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "smoothed": (
@@ -96,7 +96,7 @@ GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """The temporary bytes of one program: as `explain` says, and as XLA counts."""
+    """The temporary bytes of one program: as `explain` predicts, and as XLA reports."""
 
     group: str
     program: str
@@ -106,12 +106,12 @@ class Foretold:
 
     @property
     def is_near(self) -> bool:
-        """Whether the estimate is good enough to be shown."""
+        """Whether the estimate is near enough."""
         return not self.problem and abs(self.estimate - self.counted) <= max(NEAR * self.counted, SMALLEST)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints a line for each program that is not near, and how many are."""
+    """Prints a line for each program whose estimate is not near, and how many are."""
     parser = argparse.ArgumentParser(prog="python -m bench.estimates", description=__doc__)
     parser.add_argument("names", nargs="*", help="families, computations or `gallery` (all)")
     parser.add_argument("--sizes", choices=SIZES, default="full", help="the sizes of cases and computations (full)")
@@ -149,7 +149,7 @@ def foretold(group: str, program: str, text: Any, given: Specs) -> Foretold:
         kernel: Any = tcjax.kernel(text)
         estimate = kernel.explain(*given).to_dict()["temporary_bytes"]
         counted = temporaries(kernel, given, "forward")
-    except Exception as problem:  # A program that fails is a line of the table, not the end of the run.
+    except Exception as problem:  # A failing program becomes a line of the table and does not end the run.
         return Foretold(group, program, problem=f"{type(problem).__name__}: {problem}"[:200])
     assert counted is not None
     return Foretold(group, program, estimate, counted[0])
@@ -163,7 +163,7 @@ def row(one: Foretold) -> tuple[str, ...]:
 
 
 def summary(found: Sequence[Foretold]) -> str:
-    """How many are near, in each kind of programs."""
+    """How many estimates are near, for each kind of program."""
     kinds = {"gallery": "gallery", "cases": "cases"}
     parts: dict[str, list[Foretold]] = {}
     for one in found:

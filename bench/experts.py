@@ -1,6 +1,6 @@
 """A mixture of experts computed sparsely and densely: ``python -m bench.experts``.
 
-CPU time, so that other work on the machine counts little, the best of a few runs; and XLA's temporary bytes.
+The best of a few runs in CPU time, which other work on the machine affects little; and XLA's temporary bytes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def parameters(inputs: int, features: int, hidden: int, experts: int) -> Paramet
 
 
 def forms(*, sparse: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The outputs, and the gradient of a sum of them by everything."""
+    """The outputs, and the gradient of their sum with respect to all arguments."""
 
     def forward(x: jax.Array, *given: jax.Array) -> jax.Array:
         learned: dict[str, jax.Array] = dict(zip(NAMES, given, strict=True))

@@ -1,4 +1,4 @@
-"""``python -m bench.gallery``: checks, draws and times programs of the gallery, forward and with their gradients."""
+"""``python -m bench.gallery``: checks, draws and times programs of the gallery and their gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .cases import Case
 from .cases.gradients import gradient
 from .harness import CaseResult, keep_pages, measure
 
-# The derivative of a sum over millions of places, in float32, in an order of its own.
+# The derivative of a sum over millions of positions, in float32, in a different order.
 FULL_TOLERANCE = 10
 
 
@@ -43,13 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{entry.name}: {'all is well' if checked.holds else 'WRONG'}", file=sys.stderr, flush=True)
         if options.pictures is not None:
             options.pictures.mkdir(parents=True, exist_ok=True)
-            # Without the version of matplotlib in it, and the same bytes on the same machine.
+            # Without the version of matplotlib, so that files are reproducible on one machine.
             program.figure().savefig(options.pictures / f"{entry.name}.png", metadata={"Software": None})
         for case in () if options.checks_only else cases(entry.name, program):
             results.append(measure(case, program_of(case), seconds=options.seconds))
             print("  ".join(report.row(results[-1])), file=sys.stderr, flush=True)
             print(report.forms_listing(results[-1]), file=sys.stderr, flush=True)
-            # A run of everything takes long: an interruption keeps the results so far.
+            # A full run takes long: an interruption keeps the results so far.
             if options.json is not None:
                 kept = report.as_json(results, [], "full")
                 options.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def cases(name: str, program: gallery.Program) -> Iterator[Case]:
-    """A program at its full size, and its gradient where it has one."""
+    """A program at its full size, and its gradient if it has one."""
     oracle = next(iter(program.by_hand))
 
     def reference(*arrays):

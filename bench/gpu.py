@@ -1,8 +1,8 @@
-"""Kernels for GPUs against what people write by hand: jnp under XLA, and with ``--torch`` torch.compile.
+"""Kernels for GPUs against hand-written forms: jnp under XLA, and with ``--torch`` torch.compile.
 
-``python -m bench.gpu`` on a machine with a GPU writes ``bench/results/<device>.json``, as far as it came. Anywhere else
-``python -m bench.gpu --interpret --sizes tiny`` runs the same kernels interpreted: the numbers mean something then,
-the times do not. All candidates have JAX's default precision of matrix products.
+``python -m bench.gpu`` on a machine with a GPU writes ``bench/results/<device>.json`` as it goes along. Anywhere else
+``python -m bench.gpu --interpret --sizes tiny`` runs the same kernels interpreted: then results are meaningful, times
+are not. All candidates use JAX's default precision of matrix products.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Case:
-    """A program, its arguments by size, and the same by hand, in jnp or NumPy and in torch.
+    """A program, its arguments by size, and hand-written forms in jnp or NumPy and in torch.
 
     The targets named in `inside` are computed in the tiles of the last statement.
     """
@@ -109,7 +109,7 @@ CASES = (
         inside=("C",),
         tiles=Blocks(rows=16, columns=128),
     ),
-    # Last: on an H200 nobody waited for the end of it by hand (docs/gpu.md).
+    # Last: on an H200 its hand-written form was stopped before it finished (docs/gpu.md).
     Case(
         "pairwise distances",
         "def f(float(N,D) x, float(M,D) y) -> (O) { O(i,j) +=! fabs(x(i,d) - y(j,d)) }",
@@ -122,7 +122,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a case: seconds, the largest error relative to the largest value, what the rule says.
+    """Measurements of a case: seconds, the largest error relative to the largest value, what the rule says.
 
     The errors of tiny sizes are against float64 in NumPy, those of full ones against jnp.
     """
@@ -134,7 +134,7 @@ class Row:
 
 
 def kernels(case: Case, arrays: tuple[np.ndarray, ...], *, interpret: bool) -> Function:
-    """The program with a kernel for every statement that is not computed inside of another."""
+    """The program with a kernel for every statement that is not computed inside another."""
     kernel = tcjax.kernel(case.text)
     bound = kernel.schedule().bind(*arrays)
     names = [parameter.name for parameter in bound.function.parameters]
@@ -157,7 +157,7 @@ def kernels(case: Case, arrays: tuple[np.ndarray, ...], *, interpret: bool) -> F
 
 
 def rule_of(case: Case, arrays: tuple[np.ndarray, ...]) -> str:
-    """Whether the kernels of a case would be chosen without being asked for, and why."""
+    """Whether the planner would choose the kernels of a case by itself, and why."""
     bound = tcjax.kernel(case.text).schedule().bind(*arrays)
     statement, box = bound.function.statements[-1], bound.boxes[-1]
     assert isinstance(statement, (ir.Define, ir.Accumulate))
@@ -168,7 +168,7 @@ def rule_of(case: Case, arrays: tuple[np.ndarray, ...]) -> str:
 
 
 def torch_call(case: Case, arrays: tuple[np.ndarray, ...]) -> Callable[[], Any] | None:
-    """The same through torch.compile, where torch and a device for it are."""
+    """The same through torch.compile, if torch and a device for it are available."""
     try:
         import torch
     except ImportError:
@@ -197,7 +197,7 @@ def measure(case: Case, size: str, tiles: Sequence[Blocks] = (), *, interpret: b
     calls: dict[str, Callable[[], Any]] = {}
     results: dict[str, Any] = {}
     for name, function in functions.items():
-        # XLA may take minutes for a form: who waits sees which.
+        # XLA may take minutes for a form: show which one.
         print(f"{case.name}: {name}", file=sys.stderr, flush=True)
         run = jax.jit(function).lower(*device).compile()
         calls[name] = partial(_finished, run, device)
@@ -215,7 +215,7 @@ def measure(case: Case, size: str, tiles: Sequence[Blocks] = (), *, interpret: b
     }
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(3 if interpret else ROUNDS):
-        # One after the other, so that a change of clock meets them all.
+        # Interleaved, so that a change of clock speed affects all of them.
         for name, call in calls.items():
             start = time.perf_counter()
             call()
@@ -242,7 +242,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     device = jax.devices()[0]
     if device.platform != "gpu" and not options.interpret:
-        print(f"{device.device_kind} is no GPU: run with --interpret --sizes tiny", file=sys.stderr)
+        print(f"{device.device_kind} is not a GPU: run with --interpret --sizes tiny", file=sys.stderr)
         return 2
     try:
         sides = [each.split("x") for each in options.tiles.split(",") if each]
@@ -267,7 +267,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _keep(device: str, rows: Sequence[Row]) -> None:
-    """Writes what is measured so far."""
+    """Writes the measurements so far."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{device.replace(' ', '-').lower()}.json"
     kept = {"device": device, "jax": jax.__version__, "rows": [asdict(row) for row in rows]}

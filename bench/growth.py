@@ -1,7 +1,7 @@
-"""``python -m bench.growth growth.json -o memory.svg``: temporaries of a kernel sum as its points become more.
+"""``python -m bench.growth growth.json -o memory.svg``: temporaries of a kernel sum as the number of points grows.
 
-The sum of ``exp(-|x_i - y_j|^2) b_j`` over N x N pairs, forward and with the gradient, beside what most people write.
-``--json FILE`` compiles every size, runs none, and writes what XLA says that it allocates.
+The sum of ``exp(-|x_i - y_j|^2) b_j`` over N x N pairs, forward and with the gradient, compared with the usual
+hand-written form. ``--json FILE`` compiles every size, runs none, and writes the memory that XLA reports.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 298, 62, 300
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compiles and writes, or draws; 2 for a file of something else."""
+    """Compiles and writes, or draws; 2 for a file of another kind."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", help="what `python -m bench.growth --json FILE` wrote")
     parser.add_argument("--json", type=Path, metavar="FILE", help="compile all sizes and write what they allocate")
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measured(points: int, direction: str) -> Allocation:
-    """What the kernel sum over pairs of so many points allocates."""
+    """What the kernel sum over all pairs of N points allocates."""
     import tcjax
 
     case = next(iter(pairwise.kernel_sum(points, points, 3)))
@@ -74,7 +74,7 @@ def points_of(allocation: Allocation) -> int:
 
 
 def picture(said: dict[str, str], allocations: Sequence[Allocation]) -> str:
-    """SVG: megabytes over points, both logarithmic."""
+    """SVG: megabytes against points, both logarithmic."""
     points = sorted({points_of(each) for each in allocations})
     sizes = [size for each in allocations for size in (each.temporary, each.usual)]
     low, high = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
@@ -87,7 +87,7 @@ def picture(said: dict[str, str], allocations: Sequence[Allocation]) -> str:
 
     parts = [
         svg.text(12, 20, "memory for N x N pairs of points", "head"),
-        svg.text(12, 42, "temporaries beside arguments and results", "faint"),
+        svg.text(12, 42, "temporaries, without arguments and results", "faint"),
     ]
     for power in range(low, high + 1):
         parts.append(svg.line((LEFT, up(10.0**power)), (RIGHT, up(10.0**power))))
@@ -95,7 +95,7 @@ def picture(said: dict[str, str], allocations: Sequence[Allocation]) -> str:
     for count in points[::2]:
         parts.append(svg.text(across(count), BOTTOM + 18, str(count), "faint", anchor="middle"))
     parts.append(svg.text(RIGHT + 24, BOTTOM + 18, "points N", "faint"))
-    # What is written at the end of each line, from the top, at least a line of text apart.
+    # Labels at the ends of the lines, from the top, at least a line of text apart.
     ends: list[tuple[float, str]] = []
     for direction, name in DIRECTIONS.items():
         rows = sorted((each for each in allocations if each.direction == direction), key=points_of)

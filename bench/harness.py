@@ -1,4 +1,4 @@
-"""Measures the candidates of one case side by side in one process: time, compile time, temporary memory, agreement."""
+"""Measures the candidates of one case in one process: time, compile time, temporary memory, agreement."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .cases import Case, Skipped
 MINIMUM_ROUNDS = 7
 MAXIMUM_ROUNDS = 150
 SAMPLE_SECONDS = 5e-4  # A sample repeats a short call until it lasts this long.
-MOST_DIGITS_LOST = 4.0  # A form with a larger error than this many times tcjax's is faster at something else.
+MOST_DIGITS_LOST = 4.0  # A form whose error exceeds tcjax's by this factor is not comparable.
 ROUNDING = 1e-7  # Errors below this are float32's rounding.
-HOPELESS = 8.0  # A candidate this much slower than the best is timed no further than `MINIMUM_ROUNDS // 2` rounds.
+HOPELESS = 8.0  # A candidate this much slower than the best is timed for only `MINIMUM_ROUNDS // 2` rounds.
 TEMPORARY_LIMIT = 6 << 30  # Bytes; a candidate that needs more is not run.
-SMALLEST_LIMIT = 16 << 20  # Bytes of temporaries that no kernel is blamed for.
+SMALLEST_LIMIT = 16 << 20  # Bytes of temporaries that are always acceptable.
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Candidate:
 
 
 def keep_pages() -> bool:
-    """Asks glibc to reuse large blocks, else an output of 32 MB or more measures page faults; False if it cannot."""
+    """Asks glibc to reuse large blocks: else outputs of 32 MB or more measure page faults. False if it cannot."""
     trim_threshold, mmap_threshold, arena_max = -1, -3, -8
     try:
         mallopt = ctypes.CDLL("libc.so.6").mallopt
@@ -88,7 +88,7 @@ def prepare_peer(name: str, peer: Callable[..., Callable[[], Any]], arrays: Sequ
 
 
 def disagreement(case: Case, result: Any, expected: Any) -> float:
-    """How far `result` is from `expected`, relative to the largest expected value; infinite when the shapes differ."""
+    """The error of `result` relative to the largest expected value; infinite if the shapes differ."""
     results, expecteds = jax.tree.leaves(result), jax.tree.leaves(expected)
     if len(results) != len(expecteds):
         return math.inf
@@ -106,10 +106,10 @@ def _relative_error(got: np.ndarray, want: np.ndarray) -> float:
 
 
 def time_interleaved(candidates: Sequence[Candidate], seconds: float) -> None:
-    """Fills in the samples: every round times each candidate once, so that noise hits all of them alike.
+    """Fills in the samples: every round times each candidate once, so that noise affects all of them alike.
 
-    Each round has an order of its own, the same in every run: a call begins with the caches and the pages that the one
-    before it left, which in one order, or in two, would always be the same one's.
+    Each round has a different order, the same in every run: a call starts with the caches and pages that the previous
+    call left, and with one or two orders that would always be the same call.
 
     At least `MINIMUM_ROUNDS` rounds, then until the best candidate has used `seconds`.
     """
@@ -138,7 +138,7 @@ def _is_hopeless(candidate: Candidate, best: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one candidate costs; `problem` says why there are no numbers."""
+    """The cost of one candidate; `problem` says why there are no numbers."""
 
     name: str
     median: float = math.nan
@@ -153,7 +153,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One line of the table: every hand-written form, tcjax (None when it was not measured) and other libraries."""
+    """One line of the table: every hand-written form, tcjax (None if it was not measured) and other libraries."""
 
     case: str
     forms: tuple[Measurement, ...]
@@ -163,7 +163,7 @@ class CaseResult:
 
     @property
     def plain(self) -> Measurement | None:
-        """What most people write: the first form."""
+        """The usual hand-written form, which comes first."""
         return self.forms[0] if self.forms else None
 
     @property
@@ -178,7 +178,7 @@ class CaseResult:
 
     @property
     def rough(self) -> list[Measurement]:
-        """The forms that run but trade digits for speed: no rivals."""
+        """The forms that run but trade digits for speed, and are no rivals."""
         return [form for form in self.forms if not form.problem and form not in self.rivals]
 
     @property
@@ -209,7 +209,7 @@ def as_exact(forms: Iterable[Measurement], one: Measurement | None) -> list[Meas
 
 
 def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, seconds: float = 1.0) -> CaseResult:
-    """Checks and times every form of `case`, and `kernel` among them; an exception for `kernel` becomes its problem."""
+    """Checks and times every form of `case` and `kernel`; an exception in place of `kernel` becomes its problem."""
     arrays = case.arrays()
     expected = jax.tree.map(np.asarray, case.reference(*(as_double(array) for array in arrays)))
     device_arrays = [jax.device_put(array) for array in arrays]
@@ -226,7 +226,7 @@ def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, second
             else:
                 candidate = prepare(name, function, device_arrays, jitted=name == "tcjax")
             errors[name] = disagreement(case, candidate.call(), expected)
-        except Exception as problem:  # A candidate that fails is a line of the report, not the end of the run.
+        except Exception as problem:  # A failing candidate becomes a line of the report and does not end the run.
             problems[name] = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
             continue
         if errors[name] > case.tolerance:
@@ -241,12 +241,12 @@ def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, second
 
 
 def as_double(array: np.ndarray) -> np.ndarray:
-    """Floats in 64 bits; other types as they are."""
+    """Floats in 64 bits; other types unchanged."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
 def measurement(candidate: Candidate, error: float) -> Measurement:
-    """What a candidate's samples come to."""
+    """Summarises a candidate's samples."""
     return Measurement(
         name=candidate.name,
         median=candidate.median,

@@ -1,7 +1,7 @@
-"""The loopback as devices of two processes on this machine see it: ``python -m bench.calibrate --links`` measures it.
+"""The loopback between devices of two processes on this machine: ``python -m bench.calibrate --links`` measures it.
 
-Both processes send each other an array by gloo, as JAX's CPU devices do: a short one for the time of a message, a long
-one for that of a byte.
+Both processes send each other arrays with gloo, as JAX's CPU devices do: short ones for the time of a message, long
+ones for that of a byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONG: Final = 1 << 20  # elements of four bytes
 
 
 def loopback(limit: float = 120.0) -> Link:
-    """The row of the table for this machine. Raises `RuntimeError` where a process fails, or takes too long."""
+    """The table's row for this machine. Raises `RuntimeError` if a process fails or takes too long."""
     command = [sys.executable, str(LAUNCH), "--processes", "2", str(Path(__file__).resolve())]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
     try:
@@ -39,7 +39,7 @@ def loopback(limit: float = 120.0) -> Link:
 
 
 def row(link: Link) -> str:
-    """The row as it stands in the table."""
+    """The row as Python source."""
     return f'{link.kind.upper()}: Final = Link("{link.kind}", byte={link.byte:.2g}, message={link.message:.2g})'
 
 
@@ -66,7 +66,7 @@ def measure() -> None:
 
 
 def _least(call: Callable[[], object]) -> float:
-    """The shortest time: two processes wait for each other, and for whatever else runs on the machine."""
+    """The shortest time: processes wait for each other, and for other work on the machine."""
     call()
     samples: list[float] = []
     for _ in range(SAMPLES):

@@ -17,25 +17,26 @@ from .run import build, is_chosen
 
 HEADER = ("case", "direction", "temporary MB", "moved MB", "named MB", "limit MB", "usual MB", "verdict")
 
-# What needs more today, by case and direction, and why. A new one is a fault; one that is none any more is too.
+# Known exceptions by case and direction, and why. An exception that is not listed is an error; so is a listed one that
+# is gone.
 KNOWN: dict[tuple[str, str], str] = {
     ("bilinear/256x128x128x128", "reverse"): "JAX keeps a product of two factors for each of three derivatives",
     (
         "five_nearest_gradient/4096x4096x64",
         "reverse",
-    ): "terms of a second derivative, side by side, with five rows each",
+    ): "terms of a second derivative, concatenated, with five rows each",
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints a line for each case and direction; 0 when each keeps the contract, 2 when a file has no such case."""
+    """Prints a line for each case and direction; 0 if all keep the contract, 2 if a file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
     parser.add_argument(
         "families", nargs="*", help="families, groups (kernels) or parts of case names with a size (all)"
     )
     parser.add_argument("--sizes", choices=SIZES, default="small")
-    parser.add_argument("--usual", action="store_true", help="compile what most people write, too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE")
+    parser.add_argument("--usual", action="store_true", help="compile the usual hand-written form, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument("--table", type=Path, metavar="FILE", help="only print families of FILE as a Markdown table")
     options = parser.parse_args(arguments)
     if options.table is not None:
@@ -44,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     for allocation in measured(options.families, options.sizes, usual=options.usual):
         print("  ".join(row(allocation)), file=sys.stderr, flush=True)
         found.append(allocation)
-        # A run of everything takes long: an interruption keeps the results so far.
+        # A full run takes long: an interruption keeps the results so far.
         if options.json is not None:
             allocations = [asdict(allocation) for allocation in found]
             kept = {"environment": environment(options.sizes), "allocations": allocations}
@@ -54,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterable[Allocation]:
-    """The chosen cases in all directions, each as soon as it is compiled."""
+    """The chosen cases in all directions, as they are compiled."""
     import tcjax
 
     for case in cases(sizes):
@@ -71,14 +72,14 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
 
 
 def cases(sizes: str) -> Iterator[Case]:
-    """All cases but gradients that are the reverse direction of other ones, as those of the kernel table are."""
+    """All cases, except gradients that are the reverse direction of other cases, as in the kernel table."""
     for case in all_cases(sizes):
         if case.groups not in ((kernels.GROUP,), (gradients.GROUP,)) or not case.family.endswith("_gradient"):
             yield case
 
 
 def verdict(allocation: Allocation) -> str:
-    """``ok``, ``contract`` where it is broken, or ``known`` where that is listed."""
+    """``ok``, ``contract`` if it is broken, or ``known`` if that exception is listed."""
     if allocation.holds:
         return "ok"
     return "known" if (allocation.case, allocation.direction) in KNOWN else "contract"
@@ -109,9 +110,9 @@ def kept(file: Path) -> list[Allocation]:
 
 
 def markdown(allocations: Sequence[Allocation], names: Sequence[str]) -> str:
-    """One row for each case of these families: the temporaries by direction, and those of what most people write.
+    """One row for each case of these families: the temporaries by direction, and those of the usual hand-written form.
 
-    Raises `LookupError` for a family that is not there.
+    Raises `LookupError` for an unknown family.
     """
     rows = ["| case | arguments, results | forward | usual | ahead | usual | reverse | usual |", f"|---|{'---:|' * 7}"]
     for name in names:

@@ -1,4 +1,4 @@
-"""The costs around a kernel: one call, the front end, and the import."""
+"""Overheads of a kernel: one call, the front end, and the import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 15
 FRONT_END_ROUNDS = 50
 IMPORT_ROUNDS = 5
 
-CALL_LIMIT = 1.3  # Times the call of a jitted jnp function.
+CALL_LIMIT = 1.3  # Limit, as a multiple of the call of a jitted jnp function.
 FRONT_END_LIMIT = 5e-3  # Seconds from text to plan.
 IMPORT_LIMIT = 0.3  # Seconds that `import tcjax` adds to `import jax`.
 
@@ -27,7 +27,7 @@ FRONT_END = """
 import gc, time, jax, tcjax
 tcjax.kernel  # imports what kernels need
 jax.devices()  # Starts JAX, as the first array does.
-gc.collect()  # Some 40 ms for the objects of JAX, which fall due anywhere.
+gc.collect()  # About 40 ms for the objects of JAX, which would otherwise happen at any point.
 shapes = [jax.ShapeDtypeStruct((64, 32), "float32"), jax.ShapeDtypeStruct((32, 16), "float32")]
 start = time.perf_counter()
 tcjax.kernel("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }").plan(*shapes)
@@ -46,7 +46,7 @@ print(middle - start, time.perf_counter() - middle)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One cost, what it is measured against, and whether it holds."""
+    """One cost, its limit, and whether it holds."""
 
     name: str
     value: float
@@ -60,7 +60,7 @@ class Cost:
 
 
 def costs(tcjax: Any) -> list[Cost]:
-    """Every cost around a kernel."""
+    """All overheads of a kernel."""
     return [call_cost(tcjax), *front_end_costs(tcjax), import_cost()]
 
 
@@ -89,7 +89,7 @@ def _seconds_per_call(function: Callable[..., Any], arrays: tuple[jax.Array, ...
 
 
 def front_end_costs(tcjax: Any) -> list[Cost]:
-    """From the text of a matrix product to its plan: a new text each time, and the first one of a fresh process."""
+    """From the text of a matrix product to its plan: a new text each time, and the first one in a fresh process."""
     shapes = [jax.ShapeDtypeStruct((64, 32), "float32"), jax.ShapeDtypeStruct((32, 16), "float32")]
     samples = []
     for round_number in range(FRONT_END_ROUNDS):
@@ -113,7 +113,7 @@ def import_cost() -> Cost:
 
 
 def _run_python(program: str) -> list[str]:
-    # With bytecode, as in an installed package, also where an environment keeps checkouts clean of it; never tuned.
+    # With bytecode, as in an installed package, even if the environment disables it; and without tuned choices.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "TCJAX_CACHE_DIR": ""}
     finished = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment

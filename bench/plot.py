@@ -1,7 +1,7 @@
-"""``python -m bench.plot results.json rbf nearest -o times.svg``: measured cases as a picture, one row a case.
+"""``python -m bench.plot results.json rbf nearest -o times.svg``: measured cases as a picture, one row per case.
 
-``--against best`` counts all cases of the file by how they compare with the best form by hand, ``--against usual`` with
-what most people write.
+``--against best`` counts all cases of the file by how they compare with the best hand-written form, ``--against usual``
+with the usual one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .report import NEAR, is_gradient
 
 TOP, ROW = 64, 22
 KINDS = {"best": "best by hand", "usual": "usual by hand", "peer": "KeOps"}
-AGAINST = {"best": "the best JAX written by hand", "usual": "what most people write"}
-# Times of the other form over tcjax's: the least of a class, its name and its colour.
+AGAINST = {"best": "the best hand-written JAX", "usual": "the usual hand-written JAX"}
+# The other form's time over tcjax's: the minimum of a class, its name and its colour.
 CLASSES = (
     (10.0, "over 10x faster", "tcjax"),
     (3.0, "3x to 10x faster", "tcjax"),
@@ -32,11 +32,11 @@ CLASSES = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes the picture; 2 when the file has no such case."""
+    """Writes the picture; 2 if the file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.plot", description=__doc__)
     parser.add_argument("file", type=Path, help="what `python -m bench.run --json FILE` wrote")
     parser.add_argument("cases", nargs="*", help="families, or cases with their sizes (all)")
-    parser.add_argument("--against", choices=AGAINST, help="count the cases instead of a row for each")
+    parser.add_argument("--against", choices=AGAINST, help="count the cases instead of showing a row for each")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="SVG")
     options = parser.parse_args(arguments)
     try:
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def picture(results: Sequence[CaseResult], record: Record) -> str:
-    """SVG: times relative to tcjax's on a logarithmic axis; what lies to the right of the line is slower than tcjax."""
+    """SVG: times relative to tcjax's on a logarithmic axis; marks to the right of the line are slower than tcjax."""
     rows = [(name, _ratios(result)) for name, result in zip(_names(results), results, strict=True)]
     shown = {name for _, ratios in rows for name in ratios}
     least = min((ratio for _, ratios in rows for ratio in ratios.values()), default=1.0)
@@ -86,7 +86,7 @@ def picture(results: Sequence[CaseResult], record: Record) -> str:
 
 
 def counts(results: Sequence[CaseResult], record: Record, against: str) -> str:
-    """SVG: how many results and how many gradients are faster or slower than another form, and the worst ones."""
+    """SVG: how many results and gradients are faster or slower than another form, and the worst ones."""
     sides = {
         "forward": [result for result in results if not is_gradient(result.case)],
         "with gradient": [result for result in results if is_gradient(result.case)],
@@ -114,13 +114,13 @@ def counts(results: Sequence[CaseResult], record: Record, against: str) -> str:
 
 
 def ratios_against(results: Sequence[CaseResult], against: str) -> dict[str, float]:
-    """The time of the other form over tcjax's, of each case that has both."""
+    """The other form's time over tcjax's, for each case that has both."""
     found = {result.case: _ratios(result) for result in results}
     return {case: ratios[against] for case, ratios in found.items() if against in ratios}
 
 
 def _counted(ratios: Iterable[float]) -> list[int]:
-    """How many are in each class."""
+    """The number of cases in each class."""
     numbers = [0] * len(CLASSES)
     for ratio in ratios:
         numbers[next(number for number, (least, _, _) in enumerate(CLASSES) if ratio >= least)] += 1
@@ -128,7 +128,7 @@ def _counted(ratios: Iterable[float]) -> list[int]:
 
 
 def _names(results: Sequence[CaseResult]) -> list[str]:
-    """``nearest place``; with the sizes, where a family comes twice."""
+    """``nearest place``, with the sizes if a family appears twice."""
     families = [result.case.partition("/")[0] for result in results]
     shown = zip(families, results, strict=True)
     return [(one if families.count(one) == 1 else result.case).replace("_", " ") for one, result in shown]

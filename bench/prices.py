@@ -1,7 +1,7 @@
-"""``python -m bench.prices``: how far the planner's prices are from the times of the plans that they are prices of.
+"""``python -m bench.prices``: compares the planner's prices with the measured times of the plans.
 
-Every kernel of `bench.cases`, and every spelling of `bench.rewrites`, is planned, priced and timed, forward. That a
-price is near the time counts for less than that, of two plans of one computation, the cheaper one is the faster.
+Every kernel of `bench.cases`, and every spelling of `bench.rewrites`, is planned, priced and timed, forward. Accurate
+prices matter less than their order: of two plans of one computation, the cheaper should be the faster.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .rewrites import all_computations
 from .rewrites.measuring import MOST_OPERATIONS
 from .rewrites.operations import operations
 
-NEAR = 2.0  # A price within this factor of the time is near it.
-APART = 1.5  # Two spellings whose times differ by more than this factor have an order.
+NEAR = 2.0  # A price within this factor of the time is near.
+APART = 1.5  # Two spellings are ordered if their times differ by more than this factor.
 HEADER = ("computation", "case", "price, ms", "time, ms", "price / time", "price, MB", "XLA, MB", "problem")
 
 
@@ -49,12 +49,12 @@ class Priced:
 
     @property
     def ratio(self) -> float:
-        """The price over the time."""
+        """The ratio of price to time."""
         return self.price / self.time
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, and prints the table and the shares."""
+    """Measures, and prints the table and the summary."""
     options = parse(arguments)
     keep_pages()
     times = read_times(options.times)
@@ -83,13 +83,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FILE",
         nargs="+",
         default=[],
-        help="take the times from such files, the median where several have one; only prices are new",
+        help="take times from such files (the median of several); only prices are computed",
     )
     return parser.parse_args(arguments)
 
 
 def read_times(paths: Iterable[Path]) -> dict[tuple[str, str], Priced]:
-    """What earlier runs measured: of several, the median."""
+    """Times from earlier runs: the median of several."""
     found: dict[tuple[str, str], list[Priced]] = {}
     for path in paths:
         for kept in json.loads(path.read_text(encoding="utf-8")):
@@ -113,7 +113,7 @@ def _kernels(names: Sequence[str], sizes: str) -> Iterator[tuple[str, str, str |
 def measured(
     computation: str, case: str, text: object, arrays: Arrays, seconds: float, known: Priced | None = None
 ) -> Priced:
-    """The price of a program for these arguments, and its time: the `known` one, or measured."""
+    """The price of a program for these arguments, and its time, `known` or measured."""
     try:
         kernel = tcjax.kernel(text)  # type: ignore[arg-type]
         plan = kernel.plan(*arrays)
@@ -125,7 +125,7 @@ def measured(
             candidate = prepare(case, kernel, [jax.device_put(array) for array in arrays])
             time_interleaved([candidate], seconds)
             known = Priced(computation, case, math.nan, candidate.median, 0, candidate.temporary_bytes)
-    except Exception as problem:  # A program that fails is a line of the table, not the end of the run.
+    except Exception as problem:  # A failing program becomes a line of the table and does not end the run.
         said = (str(problem).splitlines() or [""])[0]
         return Priced(computation, case, problem=f"{type(problem).__name__}: {said}"[:200])
     temporary = known.measured_temporary
@@ -139,7 +139,7 @@ def _row(one: Priced) -> tuple[str, ...]:
 
 
 def summary(found: Iterable[Priced]) -> str:
-    """How many prices are near the times, and how many pairs of spellings they put in the right order."""
+    """How many prices are near the times, and how many pairs of spellings are ordered correctly."""
     known = [one for one in found if math.isfinite(one.ratio)]
     if not known:
         return "nothing was measured"
@@ -147,7 +147,7 @@ def summary(found: Iterable[Priced]) -> str:
     right = total = 0
     for one, other in combinations(known, 2):
         if one.computation == other.computation and max(one.time, other.time) > APART * min(one.time, other.time):
-            # Sizes of a family are no spellings of one computation, and equal prices those of one plan.
+            # Sizes of a family are not spellings of one computation; equal prices mean the same plan.
             if "/" in one.case or "/" in other.case or math.isclose(one.price, other.price, rel_tol=1e-6):
                 continue
             total += 1

@@ -1,4 +1,4 @@
-"""``python -m bench.processes``: how much longer twice the work takes in two processes than the work in one."""
+"""``python -m bench.processes``: how much longer two processes take for twice the work of one."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ LEAST_SCALING = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Weak:
-    """A case: medians of the seconds that one process and two take, each process with as many rows."""
+    """A case: median seconds of one process and of two, with the same number of rows per process."""
 
     case: str
     one: float
     two: float
-    # Medians of the ratios of rounds, in which both are measured one after the other.
+    # Median of the ratios within rounds, in each of which both are measured.
     scaling: float
     rounds: int
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Starts two processes, each on a core of its own, and prints what they measured; 0 where all scale well."""
+    """Starts two processes, each on its own core, and prints what they measured; 0 if all cases scale well."""
     options = parse(arguments)
     if options.rank:
         return measure(options)
@@ -53,7 +53,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace) -> int:
-    """What each process does: measures all cases together with the other one. The first prints."""
+    """One of the two processes: measures all cases together with the other one. The first one prints."""
     import tcjax
     from examples.distributed import heat, neighbours
 
@@ -80,7 +80,7 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def weak(case: str, kernel: Any, arrays: tuple[np.ndarray, ...], rounds: int) -> Weak:
-    """Times a kernel whose first argument has the rows of both processes, cut by `i`. For one the other rests."""
+    """Times a kernel whose first argument, sharded by `i`, has the rows of both processes. With one, one is idle."""
     first, *others = arrays
     alone = call_of(kernel, jax.local_devices()[:1], (first[: len(first) // 2], *others))
     both = call_of(kernel, jax.devices(), arrays)
@@ -95,7 +95,7 @@ def weak(case: str, kernel: Any, arrays: tuple[np.ndarray, ...], rounds: int) ->
 
 
 def call_of(kernel: Any, devices: list[jax.Device], arrays: tuple[np.ndarray, ...]) -> Callable[[], Any]:
-    """A call of the kernel on devices, with its arrays where they belong."""
+    """A call of the kernel on some devices, with its arrays placed there."""
     mesh = jax.sharding.Mesh(np.array(devices), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
     rows, whole = (jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes)) for axes in (("rows",), ()))
     places = [rows, *[whole] * (len(arrays) - 1)]
@@ -109,7 +109,7 @@ def call_of(kernel: Any, devices: list[jax.Device], arrays: tuple[np.ndarray, ..
 
 
 def together(call: Callable[[], Any] | None) -> float:
-    """The seconds of the slowest process; one without a call waits for the other, asleep."""
+    """The seconds of the slowest process; a process without a call sleeps until the other is done."""
     from jax.experimental import multihost_utils
 
     multihost_utils.sync_global_devices("start")

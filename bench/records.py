@@ -29,11 +29,11 @@ class Record:
 
     @property
     def made(self) -> str:
-        """``NVIDIA H200, JAX 0.11.2, 26 November 2026``: what stands below a picture."""
+        """``NVIDIA H200, JAX 0.11.2, 26 November 2026``: the caption of a picture."""
         return made(self.environment)
 
     def chosen(self, names: Iterable[str]) -> list[CaseResult]:
-        """The results of these families, or of cases that are named with their size, in the order of `names`.
+        """The results of these families, or of cases named with their size, in the order of `names`.
 
         Raises `LookupError` for a name that the file does not have.
         """
@@ -56,7 +56,7 @@ class Record:
 
 
 def made(environment: dict[str, str]) -> str:
-    """The device, the version of JAX, and the day, where the file says it."""
+    """The device, the version of JAX, and the date if the file has it."""
     said = [environment["device"], f"JAX {environment['jax']}"]
     if "date" in environment:
         day = date.fromisoformat(environment["date"])

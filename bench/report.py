@@ -1,4 +1,4 @@
-"""Results as a table for people and as JSON for `bench.compare`."""
+"""Results as a table, and as JSON for `bench.compare`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .overhead import Cost
 
 RATIO_LIMIT = 1.1
 NEAR = 1.3  # The summary counts the cases within this factor of the best form,
-DEAR = 4.0  # and the gradients that cost more forward passes than this.
+DEAR = 4.0  # and the gradients that cost more than this many forward passes.
 HEADER = (
     *("case", "best hand-written form", "ms", "tcjax ms", "ratio", "min ratio"),
     *("plain ms", "x tcjax", "peer ms", "x tcjax"),
@@ -27,7 +27,7 @@ HEADER = (
 
 
 def verdict(result: CaseResult) -> str:
-    """``ok``, or what fails: tcjax itself, its time, or its memory, by the best form's or by the memory contract."""
+    """``ok``, or what fails: tcjax itself, its time, or its memory (against the best form or the memory contract)."""
     if result.tcjax is None:
         return "-"
     if result.tcjax.problem:
@@ -67,7 +67,7 @@ def row(result: CaseResult) -> tuple[str, ...]:
 
 
 def _rough_forms(result: CaseResult) -> str:
-    """The faster forms that are no rivals, and what they trade for it."""
+    """The faster forms that are no rivals, and what they give up for speed."""
     best = result.best
     if best is None or result.tcjax is None:
         return ""
@@ -81,7 +81,7 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
-    """`rows` under `header` in columns; the first two columns to the left, numbers to the right."""
+    """`rows` under `header` in columns; the first two are left-aligned, numbers right-aligned."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     texts = []
@@ -95,9 +95,9 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
 
 
 def summary(results: Iterable[CaseResult]) -> str:
-    """A line for the results and one for the gradients: how far tcjax is from the best forms, and what is worst.
+    """A line for the results and one for the gradients: the ratio to the best forms, and the worst case.
 
-    A gradient is measured by its forward pass, too, where both were timed.
+    A gradient is also compared with its forward pass, if both were timed.
     """
     measured = {result.case: result for result in results if math.isfinite(result.ratio)}
     backward = [case for case in measured if is_gradient(case)]
@@ -153,7 +153,7 @@ def _passes_line(passes: Mapping[str, tuple[float, float]]) -> str:
 
 
 def forms_listing(result: CaseResult) -> str:
-    """Every form of a case and every other library, the fastest first."""
+    """Every form of a case and every other library, fastest first."""
     lines = []
     for form in sorted((*result.forms, *result.peers), key=lambda form: (bool(form.problem), form.median)):
         numbers = f"{form.median * 1e3:9.3f} ms (min {form.minimum * 1e3:9.3f})  {form.temporary_bytes / 1e6:8.1f} MB"
@@ -162,7 +162,7 @@ def forms_listing(result: CaseResult) -> str:
 
 
 def cost_lines(costs: Iterable[Cost]) -> str:
-    """The costs around a kernel, one a line."""
+    """The overheads of a kernel, one per line."""
     lines = []
     for cost in costs:
         shown = f"{cost.value:.2f} x" if cost.unit == "x" else f"{cost.value * 1e3:.2f} ms"
@@ -186,12 +186,12 @@ def device_name() -> str:
 
 
 def environment(sizes: str) -> dict[str, str]:
-    """The machine, the version of JAX and the day, for files of measurements."""
+    """The machine, the version of JAX and the date, for files of measurements."""
     return {"device": device_name(), "jax": jax.__version__, "sizes": sizes, "date": date.today().isoformat()}
 
 
 def as_json(results: Iterable[CaseResult], costs: Iterable[Cost], sizes: str) -> dict[str, Any]:
-    """Everything measured, with the machine and the versions."""
+    """All measurements, with the machine and the versions."""
     return {
         "environment": {**environment(sizes), "python": platform.python_version()},
         "cases": [{**asdict(result), "verdict": verdict(result)} for result in results],

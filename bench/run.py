@@ -17,7 +17,7 @@ from .harness import CaseResult, keep_pages, measure
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the benchmark; 0 when every verdict is ``ok``."""
+    """Runs the benchmark; 0 if every verdict is ``ok``."""
     options = parse(arguments)
     if not options.plain_allocator:
         keep_pages()
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("  ".join(report.row(result)), file=sys.stderr, flush=True)
         if options.forms or options.forms_only:
             print(report.forms_listing(result), file=sys.stderr, flush=True)
-        # A run of everything takes long: an interruption keeps the results so far.
+        # A full run takes long: an interruption keeps the results so far.
         _keep(options, results, [])
     costs = [*overhead.costs(tcjax), *donation.costs()] if tcjax is not None and not options.no_costs else []
     print(report.table([report.row(result) for result in results], report.HEADER))
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _keep(options: argparse.Namespace, results: list[CaseResult], costs: list[overhead.Cost]) -> None:
-    """Writes what is measured so far to the file that was asked for."""
+    """Writes the measurements so far to the requested file."""
     if options.json is not None:
         measured = report.as_json(results, costs, options.sizes)
         options.json.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
@@ -77,7 +77,7 @@ def is_chosen(case: Case, names: str) -> bool:
 
 
 def build(case: Case, tcjax: Any) -> Callable[..., Any] | Exception | None:
-    """The kernel of `case`, as a user makes it; the exception when that fails, None without tcjax."""
+    """The kernel of `case`, made as by a user; the exception if that fails, None without tcjax."""
     if tcjax is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""``python -m bench.scaling results.json attention strong``: what a program costs each of 1 to 4096 devices.
+"""``python -m bench.scaling results.json attention strong``: predicts what a program costs each of 1 to 4096 devices.
 
-Nothing is compiled and nothing is measured: it is what `Kernel.cost` says of meshes on paper, for GPUs. ``--json FILE``
+Nothing is compiled or measured: the numbers are the estimates of `Kernel.cost` for meshes of GPUs. ``--json FILE``
 computes all tables and writes them, ``-o FILE`` draws the efficiencies of all of them.
 """
 
@@ -30,18 +30,18 @@ HEADER: Final = (
 )
 PANEL_WIDTH: Final = 150
 PANEL_HEIGHT: Final = 74
-MOST: Final = 1.25  # A block that fits into the cache is more efficient than the whole.
+MOST: Final = 1.25  # A block that fits in the cache is more efficient than the whole problem.
 Mesh = Mapping[str, int]
 Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A kernel, what runs along the axes of a mesh, and the shapes of its arguments for meshes.
+    """A kernel, the indices along the axes of a mesh, and the shapes of its arguments for each mesh.
 
-    With `strong` scaling the problem stays the same, with `weak` scaling each device keeps as many elements. The `work`
-    of a problem is counted in multiplications, or in updates of a point. The `small` problem is for tests; of the
-    `steps` of a loop XLA counts one.
+    With `strong` scaling the problem size is fixed, with `weak` scaling the number of elements per device. The `work`
+    of a problem is counted in multiplications or point updates. The `small` problem is for tests; of the `steps` of a
+    loop XLA counts one.
     """
 
     text: str
@@ -61,13 +61,13 @@ class Program:
 
 
 def square(devices: int) -> Mesh:
-    """As many devices along both axes, or twice as many along the first one."""
+    """Equally many devices along both axes, or twice as many along the first."""
     inner = 1 << (devices.bit_length() - 1) // 2
     return {"data": devices // inner, "model": inner}
 
 
 def nodes(devices: int) -> Mesh:
-    """Eight devices, a node, along the second axis, and nodes along the first one."""
+    """Eight devices (a node) along the second axis, and nodes along the first."""
     inner = min(8, devices)
     return {"data": devices // inner, "model": inner}
 
@@ -145,7 +145,7 @@ def all_pairs(float(N,D) X, float(M,D) Y) -> (O) {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a program costs each device of a mesh; `work` is that of the whole problem."""
+    """The cost of a program on each device of a mesh; `work` is that of the whole problem."""
 
     program: str
     kind: str
@@ -198,7 +198,7 @@ def projected(name: str, kind: str, devices: int) -> Row:
 
 
 def efficiency(row: Row, rows: Sequence[Row], *, overlap: bool) -> float:
-    """How much of the work a device does in a second, beside what one device alone does."""
+    """The work rate of a device relative to that of a single device."""
     (alone,) = (each for each in rows if each.devices == 1)
     rate, best = (each.work / each.devices / each.seconds(overlap=overlap) for each in (row, alone))
     return rate / best
@@ -228,11 +228,11 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def picture(rows: Sequence[Row]) -> str:
-    """SVG: a row for each program, one panel for strong scaling and one for weak, from no overlap to a full one."""
+    """SVG: a row for each program, with panels for strong and weak scaling, from no overlap to full overlap."""
     gap, left, top = 34, 46, 70
     parts = [
-        svg.text(12, 20, "efficiency on paper, from 1 to 4096 devices", "head"),
-        svg.text(12, 42, "line: nothing overlaps; shade: up to full overlap", "faint"),
+        svg.text(12, 20, "predicted efficiency, from 1 to 4096 devices", "head"),
+        svg.text(12, 42, "line: no overlap; shade: up to full overlap", "faint"),
     ]
     for across, (kind, said) in enumerate((("strong", "strong scaling"), ("weak", "weak scaling"))):
         for down, name in enumerate(PROGRAMS):
@@ -246,7 +246,7 @@ def picture(rows: Sequence[Row]) -> str:
 
 
 def _panel(rows: Sequence[Row], x: float, y: float, *, labels: bool) -> list[str]:
-    """The efficiencies of one program in a rectangle, devices on a logarithmic axis."""
+    """The efficiencies of one program in a rectangle, with devices on a logarithmic axis."""
 
     def up(share: float) -> float:
         return y + PANEL_HEIGHT * (1 - share / MOST)
@@ -271,7 +271,7 @@ def _panel(rows: Sequence[Row], x: float, y: float, *, labels: bool) -> list[str
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints a table, or computes all; 2 when the file has no such program."""
+    """Prints a table, or computes all; 2 if the file has no such program."""
     parser = argparse.ArgumentParser(prog="python -m bench.scaling", description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", help="what `python -m bench.scaling --json FILE` wrote")
     parser.add_argument("program", nargs="?", choices=PROGRAMS)
@@ -299,7 +299,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read(file: Path) -> list[Row]:
-    """The rows that a file has."""
+    """The rows of a file."""
     return [Row(**row) for row in json.loads(file.read_text(encoding="utf-8"))]
 
 

@@ -1,4 +1,4 @@
-"""What the pictures of measurements are made of: SVG for a light page and a dark one, with text that a phone shows."""
+"""The parts of charts of measurements: SVG for light and dark pages, with text that is legible on a phone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 from xml.sax.saxutils import escape
 
-# A phone shows these units as 0.9 of a pixel each: text is no smaller than 12 of them. Elsewhere there is more room.
+# On a phone one unit is 0.9 pixels, so text is at least 12 units high. Other screens have more room.
 WIDTH: Final = 400
-LETTER: Final = 6.5  # How wide a letter of that size is, about.
-SHOWN: Final = 520  # Pixels, where there is room.
+LETTER: Final = 6.5  # Approximate width of a letter of that size.
+SHOWN: Final = 520  # Width in pixels, where there is room.
 
-# Okabe and Ito's colours, which everybody can tell apart; lighter ones on a dark page. A picture follows the page that
-# shows it.
+# Okabe and Ito's colours, which colour-blind readers can tell apart; lighter ones on a dark page. A picture follows the
+# colour scheme of its page.
 STYLE: Final = """
 text { font: 12px system-ui, sans-serif; fill: var(--ink); }
 text.faint { fill: var(--faint); }
@@ -45,7 +45,7 @@ svg {
 
 
 def document(title: str, height: float, parts: Iterable[str]) -> str:
-    """The picture, on a ground of its own: a page may have another colour than the reader's system."""
+    """The picture, with its own background: a page may have a different colour than the reader's system."""
     tall = round(height)
     return "\n".join(
         [
@@ -85,12 +85,12 @@ def curve(points: Iterable[tuple[float, float]], kind: str) -> str:
 
 
 def area(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """What `points` enclose."""
+    """A polygon through `points`."""
     return f'<polygon class="{kind}" points="{_points(points)}"/>'
 
 
 def mark(kind: str, x: float, y: float) -> str:
-    """A point: circles, squares and diamonds, so that the colour is not all that tells them apart."""
+    """A mark: circles, squares and diamonds, so that marks differ in more than colour."""
     match kind:
         case "best":
             return f'<circle class="mark best" cx="{_short(x)}" cy="{_short(y)}" r="4.5"/>'

@@ -1,4 +1,4 @@
-"""``python -m bench.tables results.json rbf nearest``: measured cases as a Markdown table, for the documents."""
+"""``python -m bench.tables results.json rbf nearest``: measured cases as a Markdown table, for the documentation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HEADER = ("case", "tcjax, ms", "best by hand", "usual by hand", "KeOps", "tcjax,
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the table; 2 when the file has no such case."""
+    """Prints the table; 2 if the file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.tables", description=__doc__)
     parser.add_argument("file", type=Path, help="what `python -m bench.run --json FILE` wrote")
     parser.add_argument("cases", nargs="*", help="families, or cases with their sizes")
-    parser.add_argument("--slower", type=float, metavar="X", help="the cases that take X times as long as by hand")
-    parser.add_argument("--costs", action="store_true", help="what a call, the front end and the import cost")
+    parser.add_argument("--slower", type=float, metavar="X", help="cases that take X times as long as by hand")
+    parser.add_argument("--costs", action="store_true", help="the cost of a call, the front end and the import")
     parser.add_argument("--summary", action="store_true", help="all cases in a few rows")
     options = parser.parse_args(arguments)
     try:
@@ -44,9 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def table(results: Sequence[CaseResult]) -> str:
-    """A row for each case: times in milliseconds, the temporaries that XLA reports in MB, and whose they are.
+    """A row for each case: times in milliseconds, and the temporaries that XLA reports in MB, for each form.
 
-    The column of KeOps is left out where no case has it.
+    The column of KeOps is left out if no case has it.
     """
     with_peers = any(result.peer is not None for result in results)
     lines = [_row(result) for result in results]
@@ -57,7 +57,7 @@ def table(results: Sequence[CaseResult]) -> str:
 
 
 def costs(record: Record) -> str:
-    """A row for each cost around a kernel, beside the limit that the benchmark holds it to."""
+    """A row for each overhead of a kernel, with the benchmark's limit."""
     rows = []
     for cost in record.costs:
         unit, scale = (" x", 1.0) if cost.unit == "x" else (" ms", 1e3)
@@ -67,9 +67,9 @@ def costs(record: Record) -> str:
 
 
 def summary(record: Record) -> str:
-    """A row for results and one for gradients, beside the best form and beside the usual one.
+    """A row for results and one for gradients, compared with the best form and with the usual one.
 
-    The mean is the geometric one of the other form's times over tcjax's.
+    The mean is the geometric mean of the other form's time over tcjax's.
     """
     rows = []
     for direction in ("forward", "with gradient"):

@@ -116,7 +116,7 @@ def main(out: Path = OUT) -> dict[str, int]:
     needed: dict[str, int] = {}
     for title, size in {"whole": None, **TILES}.items():
         kernel = edges.with_schedule(tiled(*size) if size else None)
-        # Compiled by hand: XLA then tells what it needs beside the arguments and the result.
+        # Compiled explicitly: XLA then reports its temporary memory.
         compiled = jax.jit(kernel).lower(photo, *WEIGHTS).compile()
         memory = compiled.memory_analysis()
         assert memory is not None, "this backend does not tell"

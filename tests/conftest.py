@@ -1,4 +1,4 @@
-"""What every test shares: the device, the sample of cases and examples, and `--update-golden`."""
+"""Shared by all tests: the device, the sample of cases and examples, and `--update-golden`."""
 
 import gc
 import os
@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 
 from tests import effort, sampling
 
-# Before the first import of jax. A GPU run says JAX_PLATFORMS=cuda and -m gpu.
+# Before the first import of jax. GPU tests run with JAX_PLATFORMS=cuda and -m gpu.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# What somebody tuned on this machine decides no test, and no test leaves anything behind.
+# Tuned choices on this machine must not affect tests, and tests must not leave any.
 os.environ["TCJAX_CACHE_DIR"] = ""
 
 # Compiling dominates, so examples are few; `Sample.examples_of` seeds them.
@@ -31,7 +31,7 @@ settings.register_profile(
 )
 settings.load_profile(effort.SMALL)
 
-# JAX makes many objects and few cycles; looking for these in all that lives takes a twentieth of the time.
+# JAX makes many objects and few cycles; searching all live objects for cycles takes a twentieth of the time.
 gc.set_threshold(50_000, 20, 20)
 
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _share_what_is_compiled(config: pytest.Config) -> None:
-    """What one test has compiled, the others read from a directory: this process, its workers, and what they start."""
+    """Tests share compiled code through a directory: this process, its workers, and processes that they start."""
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
     directory = tempfile.mkdtemp(prefix="compiled-")
@@ -83,7 +83,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """How to see failures again: a seed may find today what has been wrong for long."""
+    """How to reproduce failures: a new seed may find an old bug."""
     failures = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
     if not failures or effort.deep():
         return
@@ -109,21 +109,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """The examples of a property follow from the sample, but for `make deep`, which takes others every time."""
+    """The examples of a property follow from the sample, except in `make deep`, which takes new ones every time."""
     test = getattr(item, "obj", None)
     if not effort.deep() and hypothesis.is_hypothesis_test(test):
         hypothesis.seed(item.config.stash[SAMPLE].examples_of(item.nodeid))(test)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Random programs read what arrays of random shapes have in common: that the rest is not read is no news."""
+    """Random programs read the common part of arrays of random shapes: ignore warnings about unread elements."""
     drawn = vars(getattr(item, "module", item)).values()
     if any(getattr(value, "__module__", None) == "tests.strategies.programs" for value in drawn):
         item.add_marker(pytest.mark.filterwarnings("ignore:.*TC1211:tcjax.CompileWarning"))
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays, so that no collection of garbage looks at it."""
+    """Imported and collected objects stay, so the garbage collector need not look at them."""
     gc.freeze()
 
 
@@ -135,7 +135,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="module")
 def quickly_compiled() -> Iterator[None]:
-    """XLA leaves most optimisations out: for modules of tests of numbers that compile a lot."""
+    """XLA skips most optimisations: for test modules that check numbers and compile a lot."""
     from tests.agreement.compiling import quickly
 
     with quickly():
@@ -144,7 +144,7 @@ def quickly_compiled() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sample(request: pytest.FixtureRequest) -> sampling.Sample:
-    """The sample of this run, for tests that choose among cases of their own."""
+    """The sample of this run, for tests that choose among their own cases."""
     return request.config.stash[SAMPLE]
 
 

@@ -1,4 +1,4 @@
-"""How much the tests of properties try: few examples in `make test`, many and random ones in `make deep`."""
+"""The effort of property tests: few examples in `make test`, many random ones in `make deep`."""
 
 import os
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from hypothesis import Phase, settings
 from .sampling import VARIABLE
 
 SMALL, DEEP = "small", "deep"
-# What a property without settings of its own tries in `make test`.
+# Examples of a property without its own settings in `make test`.
 FEW = 10
 # The same in `make deep`.
 EXAMPLES = "DEEP_EXAMPLES"
 
 
 def deep() -> bool:
-    """Whether this is `make deep`: every case, more examples and new ones every time, compiled as users compile."""
+    """Whether this is `make deep`: every case, more examples and new ones every time, compiled as for users."""
     return settings.get_current_profile_name().startswith(DEEP)
 
 
 def deep_examples(environment: Mapping[str, str]) -> int:
-    """How many examples a property without settings of its own tries in `make deep`."""
+    """Examples of a property without its own settings in `make deep`."""
     value = environment.get(EXAMPLES, "") or "100"
     if not (value.isdecimal() and value.isascii() and int(value) > 0):
         raise ValueError(f"{EXAMPLES}={value}: write how many examples each property tries, as {EXAMPLES}=100")
@@ -28,10 +28,10 @@ def deep_examples(environment: Mapping[str, str]) -> int:
 
 
 def examples(few: int) -> int:
-    """For a property that tries `few` examples in `make test`; in `make deep` as many times more as all others do."""
+    """For a property that tries `few` examples in `make test`; in `make deep` it scales like all others."""
     return max(1, few * settings().max_examples // FEW)
 
 
 def phases() -> list[Phase]:
-    """What fails is made smaller where somebody waits for it: in `make deep`, or when a sample is repeated."""
+    """Failures are shrunk only in `make deep`, or when a sample is repeated."""
     return [phase for phase in Phase if deep() or os.environ.get(VARIABLE) or phase is not Phase.shrink]

@@ -1,4 +1,4 @@
-"""Processes that tests start: what they set up as tests do, and several that are one program."""
+"""Processes started by tests: their environment, and several that run one program."""
 
 import os
 import subprocess
@@ -15,13 +15,13 @@ SECONDS = 150
 
 
 def warnings_are_errors() -> None:
-    """As pyproject.toml says for the tests: what another process is writing to the cache is compiled here instead."""
+    """As in pyproject.toml for the tests: if another process is writing a cache entry, compile it here instead."""
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
 
 
 def started(command: list[object]) -> subprocess.Popen[str]:
-    """A Python process. It reads what others have compiled (tests/conftest.py), and XLA optimises little."""
+    """A Python process that shares the compilation cache (tests/conftest.py), with few XLA optimisations."""
     return subprocess.Popen(
         [sys.executable, *map(str, command)],
         stdout=subprocess.PIPE,
@@ -33,7 +33,7 @@ def started(command: list[object]) -> subprocess.Popen[str]:
 
 
 def launched(program: Path, *arguments: object, processes: int = 2) -> list[str]:
-    """What a program printed in several processes that ended well, in order of their ranks."""
+    """The output of a program in several processes, which must succeed, in order of rank."""
     with started([LAUNCHER, "--processes", processes, program, *arguments]) as running:
         try:
             printed, _ = running.communicate(timeout=SECONDS)

@@ -1,9 +1,9 @@
-"""Which cases a run of the tests takes: some of those that compile much, other ones with every commit.
+"""Which cases a test run takes: of those that compile a lot, a different part with every commit.
 
 A case belongs to one of `SAMPLED[file]` parts by its name; the seed says which part runs, and grows by one with each
-commit. So every case runs on each Python once in as many commits as there are parts. The later Python of a run is half
-a cycle ahead of the oldest one: together they need half as many. Random examples follow the seed too: what
-`TCJAX_SAMPLE=<seed>` repeats is exactly what ran.
+commit. So every case runs on each Python once per cycle of as many commits as there are parts. The later Python of a
+run is half a cycle ahead of the oldest: together they need half a cycle. Random examples follow the seed too:
+`TCJAX_SAMPLE=<seed>` repeats exactly what ran.
 """
 
 import subprocess
@@ -15,13 +15,13 @@ from pathlib import Path
 from zlib import crc32
 
 VARIABLE = "TCJAX_SAMPLE"
-# After so many commits every case has run: on each Python, or where there are more parts on one of two.
+# Number of commits after which every case has run: on each Python, or, if there are more parts, on one of two.
 COMMITS = 15
 MOST_PARTS = 2 * COMMITS
 OLDEST_PYTHON = 11
 
-# Files and folders of tests that compile much or read long texts, and into how many parts these are cut. `make deep`
-# runs all.
+# Files and folders of tests that compile a lot or read long texts, and the number of parts of each. `make deep` runs
+# all.
 SAMPLED = {
     "tests/agreement/test_any_price.py": 5,
     "tests/agreement/test_dead_branches.py": 2,
@@ -219,7 +219,7 @@ class Sample:
         return self.whole or crc32(case.encode()) % parts == (self.seed + ahead) % parts
 
     def examples_of(self, test: str) -> int:
-        """The seed of a property's random examples: another one for each test, commit and Python."""
+        """The seed of a property's random examples: different for each test, commit and Python."""
         return crc32(f"{self.seed} {self.python} {test}".encode())
 
     def __str__(self) -> str:
@@ -227,7 +227,7 @@ class Sample:
 
 
 def parts_of(case: str) -> int:
-    """Into how many parts the tests of this one's file are cut."""
+    """The number of parts of a test's file."""
     return _parts_of(case.partition("::")[0])
 
 
@@ -237,7 +237,7 @@ def _parts_of(path: str) -> int:
 
 
 def choose(environment: Mapping[str, str], root: Path, python: int) -> Sample:
-    """The sample that the environment names, or the commit's."""
+    """The sample given by the environment, or by the commit."""
     match environment.get(VARIABLE, ""):
         case "":
             return Sample(*_current(root), python)
@@ -250,14 +250,14 @@ def choose(environment: Mapping[str, str], root: Path, python: int) -> Sample:
 
 
 def _current(root: Path) -> tuple[int, str]:
-    """A number that grows by one with each commit; without a history, with each day."""
+    """A number that grows by one with each commit, or, without a history, each day."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(root), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
     try:
-        # A clone of the last few commits would count the same number for ever. A merge counts once.
+        # A shallow clone would always count the same number. A merge counts once.
         if git("rev-parse", "--is-shallow-repository") == "false":
             return int(git("rev-list", "--count", "--first-parent", "HEAD")), "commits"
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""How much work something is: counted in calls, which are as many on a busy machine; and an end for what hangs."""
+"""Measures work in function calls, which do not depend on the machine's load, and stops code that hangs."""
 
 import gc
 import signal
@@ -12,16 +12,16 @@ Result = TypeVar("Result")
 
 
 class TooMuch(BaseException):
-    """Something works on and on. Not an `Exception`: nobody takes it for a mistake of the program that is read."""
+    """Too much work. Not an `Exception`, so that it is not taken for an error in the program that is read."""
 
 
 def calls(make: Callable[[], object]) -> int:
-    """How many functions, of Python and of C, are called while `make` runs."""
+    """The number of calls of Python and C functions while `make` runs."""
     return _counted(make, None)[1]
 
 
 def with_at_most(most: int, make: Callable[[], Result]) -> Result:
-    """What `make` returns; `TooMuch` when it needs more calls than that."""
+    """The result of `make`; raises `TooMuch` if it needs more calls."""
     return _counted(make, most)[0]
 
 
@@ -36,7 +36,7 @@ def _counted(make: Callable[[], Result], most: int | None) -> tuple[Result, int]
                 raise TooMuch(f"more than {most} calls")
 
     before = sys.getprofile()
-    # What is collected meanwhile runs finalizers, and what is raised there is lost.
+    # Garbage collection runs finalizers, and exceptions raised in them are lost.
     gc.disable()
     sys.setprofile(seen)
     try:
@@ -48,13 +48,13 @@ def _counted(make: Callable[[], Result], most: int | None) -> tuple[Result, int]
 
 
 def within(seconds: float, make: Callable[[], Result]) -> Result:
-    """What `make` returns; `TooMuch` after so many seconds of the processor. Only for what would hang."""
+    """The result of `make`; raises `TooMuch` after this many seconds of CPU time. Only for code that would hang."""
 
     def stop(*_: Any) -> None:
         raise TooMuch(f"more than {seconds} s")
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    # What is raised in a callback of the collector is lost.
+    # Exceptions raised in a callback of the collector are lost.
     gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
@@ -67,7 +67,7 @@ def within(seconds: float, make: Callable[[], Result]) -> Result:
 
 @contextmanager
 def at_most_seconds(seconds: int) -> Iterator[None]:
-    """Ends what waits for longer than this, for a file that never answers, with a `TimeoutError`."""
+    """Raises `TimeoutError` in code that waits longer than this, for example for a file that never answers."""
 
     def late(*_: object) -> None:
         raise TimeoutError("this waits for a file")

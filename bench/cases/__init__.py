@@ -1,4 +1,4 @@
-"""All benchmark cases: TC's own list, kernels that every index notation meets, SaC's comprehensions, and loop nests.
+"""All benchmark cases: TC's own list, kernels common to all index notations, SaC's comprehensions, and loop nests.
 
 The ``full`` sizes are those of TC's published benchmarks (Vasilache et al. 2018 and the programs in its repository),
 as far as two cores and 24 GB allow: of the Kronecker chains the one with N = (64, 128, 128), a 1.2 GB input, is left

@@ -1,4 +1,4 @@
-"""How people keep a reduction over pairs small by hand in JAX: rows one block after the other, columns, or lanes."""
+"""Hand-written JAX for reductions over pairs in little memory: blocks of rows, of columns, or lanes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Merge = Callable[..., jax.Array]
 
 
 def by_rows(form: Form, *split: int, rows: int = 64) -> Form:
-    """`form` for `rows` rows at a time of the arrays at the positions `split`, computed anew for the gradient."""
+    """`form` for `rows` rows at a time of the arrays at the positions `split`, recomputed for the gradient."""
 
     def mapped(*arrays):
         n = arrays[split[0]].shape[0]
@@ -64,7 +64,7 @@ def lanes(
     *,
     shapes: Sequence[tuple[int, int]] = ((32, 8), (50, 4)),
 ) -> Form:
-    """The fastest loop on a CPU that is known: some accumulators for each x, which are combined at the end.
+    """The fastest known loop on a CPU: several accumulators for each x, which are combined at the end.
 
     How many, and how often the loop's body is written out, is the first of `shapes` that divides the columns.
 
@@ -80,12 +80,12 @@ def lanes(
 
         def trip(t, carry):
             accumulators, seed = carry
-            # XLA:CPU gives a loop whose body has no matrix product to one core: this one is too small to cost anything,
-            # and the place depends on it, so that it stays.
+            # XLA:CPU runs a loop without a matrix product in its body on one core: this product is too small to cost
+            # anything, and the position depends on it, so that it is not removed.
             seed = seed @ seed
             base = (t + seed[0, 0].astype(jnp.int32)) * (size * times)
             parts = [lax.dynamic_slice(column, (base,), (size * times,)) for column in columns]
-            parts = lax.optimization_barrier(parts)  # Else the slices are fused into loops that are not vectorised.
+            parts = lax.optimization_barrier(parts)  # Otherwise the slices are fused into unvectorised loops.
             for u in range(times):
                 ys = [part[u * size : (u + 1) * size, None] for part in parts]
                 accumulators = step(accumulators, base + u * size, xs, ys)
@@ -101,7 +101,7 @@ def lanes(
 
 
 def by_turns(combine: Form, merge: Merge, start: float, *, unroll: int = 16) -> Form:
-    """``merge_k combine(A[:, k], B[k, :])``, some `k` unrolled in each trip of a loop that runs on all cores."""
+    """``merge_k combine(A[:, k], B[k, :])``, several `k` unrolled per iteration of a loop that runs on all cores."""
 
     def looped(a, b):
         k = a.shape[1]
@@ -138,7 +138,7 @@ def in_blocks(reference: Form, *split: int, rows: int = 256) -> Form:
 
 
 def _blocks(array, size: int):
-    """``(n, ...)`` as ``(blocks, size, ...)``; the last block is filled up with its last row."""
+    """``(n, ...)`` as ``(blocks, size, ...)``; the last block is padded with its last row."""
     missing = -array.shape[0] % size
     return jnp.pad(array, [(0, missing), *[(0, 0)] * (array.ndim - 1)], mode="edge").reshape(-1, size, *array.shape[1:])
 

@@ -1,4 +1,4 @@
-"""One benchmark case: a comprehension, its arrays, its result, and the JAX that people write for it by hand."""
+"""One benchmark case: a comprehension, its arrays, its result, and hand-written JAX forms."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ class Case:
     """A kernel at one size.
 
     `text` is the program, in TC or SaC; its last def is the kernel, unless `compose` makes the callable from the loaded
-    library.
-    `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates, and the first of
-    them is what most people write. All of them take `arrays` in the order of the program's parameters.
-    `peers` are other libraries: from the arrays, a call that computes the result, or `Skipped`.
-    `groups` are other names to choose the case by; `slack`, in bytes, is what tcjax's temporaries may exceed the best
-    form's by, where a few megabytes buy time.
+    library. `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates, and the
+    first of them is the usual one. All of them take `arrays` in the order of the program's parameters. `peers` are
+    other libraries: from the arrays, a call that computes the result, or `Skipped`. `groups` are other names to choose
+    the case by; `slack`, in bytes, is what tcjax's temporaries may exceed the best form's by, where a few megabytes buy
+    time.
     """
 
     name: str

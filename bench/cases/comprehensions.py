@@ -1,4 +1,4 @@
-"""SaC's array comprehensions: definitions without a rank, and partitions that are assembled to one array."""
+"""SaC's array comprehensions: rank-generic definitions, and partitions that are assembled into one array."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INNER_SIZES = {
 MATMUL_SIZES = {"tiny": [(3, 4, 5)], "small": [(512, 512, 512)], "full": [(1024, 1024, 1024), (2048, 2048, 2048)]}
 # Rows of the first, rows of the second, columns.
 CONCATENATION_SIZES = {"tiny": [(3, 4, 2)], "small": [(600, 500, 1024)], "full": [(3000, 2000, 4096)]}
-# A stencil whose rim stays as it is.
+# A stencil whose border is unchanged.
 RELAXATION_SIZES = {
     "tiny": [(6, 7), (4, 5, 6)],
     "small": [(1024, 1024), (96, 128, 96)],
@@ -42,7 +42,7 @@ CONVOLUTION_SIZES = {"tiny": [(2, 3, 6, 3)], "small": [(32, 32, 56, 3)], "full":
 VCYCLE_SIZES = {"tiny": [4], "small": [32], "full": [128]}
 
 
-# The neighbours of a place along the axes from `axis` on, for any rank.
+# The neighbours of a position along the axes from `axis` on, for any rank.
 NEIGHBOURS = """
 float neighbours(float[*] u, int[.] iv, int axis) {
     ahead = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] };
@@ -131,12 +131,12 @@ def relaxation(shape: tuple[int, ...]) -> Case:
 
 
 def _overlaid(a, middle):
-    """The middle of an array in the rim of another, as one selection."""
+    """The interior of one array in the border of another, as one selection."""
     return jnp.where(reduce(operator.and_, _inside(a.shape)), jnp.pad(middle, 1), a)
 
 
 def _inside(shape: tuple[int, ...]) -> list:
-    """For each axis, where it is neither the first nor the last place."""
+    """For each axis, where the position is neither the first nor the last."""
     masks = []
     for axis, extent in enumerate(shape):
         place = lax.broadcasted_iota(jnp.int32, shape, axis)
@@ -145,7 +145,7 @@ def _inside(shape: tuple[int, ...]) -> list:
 
 
 def _framed(a, middle):
-    """The middle of an array in the rim of another, axis by axis from the last one."""
+    """The interior of one array in the border of another, axis by axis from the last one."""
     for axis in reversed(range(a.ndim)):
         rim = [slice(1, -1)] * axis + [slice(None)] * (a.ndim - axis)
         first, last = list(rim), list(rim)
@@ -202,7 +202,7 @@ def rotation(shape: tuple[int, int], by: tuple[int, int]) -> Case:
 
 
 def turn(shape: tuple[int, int], by: tuple[int, int]) -> Case:
-    """A rotation that reads every place round the end of its axis."""
+    """A rotation that wraps every read around the end of its axis."""
     text = f"{{ iv -> a[mod(iv - [{by[0]}, {by[1]}], shape(a))] | iv < shape(a) }}"
     return _rotation("sac_turn", text, shape, by)
 
@@ -369,7 +369,7 @@ INSIDE = (slice(1, -1),) * 3
 
 
 def _vcycle(xp, framed, interpolated, u, f):
-    """By slices: `framed` puts what is inside into the rim of an array (zero), `interpolated` doubles a grid."""
+    """By slices: `framed` puts an interior into the (zero) border of an array, `interpolated` doubles a grid."""
     places = sum(np.meshgrid(*(np.arange(1, extent - 1) for extent in u.shape), indexing="ij", sparse=True))
 
     def smoothed(u):
@@ -406,7 +406,7 @@ def _every_second(u, axis: int, start: int):
 
 
 def _stepped(xp, coarse):
-    """The grid of twice the density: the values at every second place, what lies between them is their mean."""
+    """The grid of twice the density: the values at every second position, and their means between."""
     for axis in range(3):
         shape = list(coarse.shape)
         shape[axis] = 2 * shape[axis] - 1
@@ -422,7 +422,7 @@ def _stepped(xp, coarse):
 
 
 def _interleaved(xp, coarse):
-    """The same by stacking a value and what follows it."""
+    """The same by stacking values and the means after them."""
     for axis in range(3):
         following = xp.concatenate([_part(coarse, axis, slice(1, None)), _part(coarse, axis, slice(-1, None))], axis)
         pairs = xp.stack([coarse, (coarse + following) / 2], axis + 1)

@@ -130,7 +130,7 @@ def tbmm(b: int, n: int, m: int, k: int) -> Case:
 
 
 def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
-    """Three products, one after the other, with all of their results."""
+    """Three consecutive products, with all of their results."""
     return Case(
         name=f"kronecker/{label(m, d, *n)}",
         text=_kronecker_text("XW2, XW2W1, Y"),
@@ -141,7 +141,7 @@ def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
 
 
 def kronecker_product(m: int, d: int, n: tuple[int, int, int]) -> Case:
-    """Three products, one after the other; only the last result is asked for."""
+    """Three consecutive products; only the last result is returned."""
     return Case(
         name=f"kronecker_product/{label(m, d, *n)}",
         text=_kronecker_text("Y"),
@@ -188,7 +188,7 @@ def _kronecker_reference(W0, W1, W2, X):
 
 
 def _kronecker_products() -> dict[str, Form]:
-    """The last result of every form, and forms that compute nothing but it."""
+    """The last result of every form, and forms that compute only that."""
 
     def einsum(W0, W1, W2, X):
         return jnp.einsum("xa,yb,zc,mabc->mxyz", W0, W1, W2, X, optimize="optimal")

@@ -27,7 +27,7 @@ def gradient(
     places: tuple[int, ...] | None = None,
     groups: tuple[str, ...] = (),
 ) -> Case:
-    """Result and gradients of a weighted sum of the results of `case`; the last arrays have the weights.
+    """Result and gradients of a weighted sum of the results of `case`; the last arrays are the weights.
 
     There is an array of `weights` for each float result, and a gradient for each array at `places`, or for each with
     floats. The reference is JAX's derivative of the form `oracle` in float64; `leave_out` names forms that have none.
@@ -64,7 +64,7 @@ def gradient(
 
 
 def with_gradient(form: Form, weights: int = 1, places: tuple[int, ...] | None = None) -> Form:
-    """The results of `form`, and behind them what its derivative makes of the weights.
+    """The results of `form`, followed by its derivatives for the weights.
 
     For the arrays at `places`, or for each with floats.
     """

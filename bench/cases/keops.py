@@ -36,7 +36,7 @@ def nearest(count: int) -> Callable[..., Call]:
 
 
 def gradient(formula: str, operator: str) -> Callable[..., Call]:
-    """The reduction and its gradients: one more reduction for each array, of KeOps's own derivative of the formula."""
+    """The reduction and its gradients: one more reduction for each array, with KeOps's derivative of the formula."""
 
     def peer(*arrays_and_weights: np.ndarray) -> Call:
         *arrays, weights = arrays_and_weights
@@ -61,7 +61,7 @@ def gradient(formula: str, operator: str) -> Callable[..., Call]:
 
 
 def nearest_gradient(count: int) -> Callable[..., Call]:
-    """Distances to the nearest rows and their gradients: KeOps finds who they are, NumPy differentiates."""
+    """Distances to the nearest rows and their gradients: KeOps finds their indices, NumPy differentiates."""
 
     def peer(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Call:
         find = _routine(DISTANCE, "ArgKMin", {"x": x, "y": y}, count=count)

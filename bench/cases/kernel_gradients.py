@@ -1,7 +1,7 @@
-"""Gradients of the kernel table by hand: what JAX's derivative of the fastest forward form does not find.
+"""Hand-written gradients of the kernel table, where they beat JAX's derivative of the fastest forward form.
 
 Each function takes the arrays of a case and a weight for each element of its results; it gives the results, and the
-derivative of their weighted sum by each float array.
+derivative of their weighted sum with respect to each float array.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .pairwise import nearest_by_lanes
 
 
 def max_pool(k: int) -> dict[str, Form]:
-    """Of windows side by side: each element is compared with the maximum of its window."""
+    """For adjacent windows: each element is compared with the maximum of its window."""
 
     def compared(I, w):
         n, c, h, _ = I.shape
@@ -52,7 +52,7 @@ def _largest(I, k: int):
 
 
 def max_pool_place(k: int) -> dict[str, Form]:
-    """The same with the places of the maxima, which tell where the weights go."""
+    """The same with the positions of the maxima, to which the weights go."""
 
     def selected(I):
         largest, place = I[:, :, ::k, ::k], jnp.zeros((), jnp.int32)
@@ -79,7 +79,7 @@ def max_pool_place(k: int) -> dict[str, Form]:
 
 
 def average_pool(h: int, k: int, s: int) -> dict[str, Form]:
-    """Every element gets the weights of the windows that it is in, by the remainder of its place."""
+    """Every element gets the weights of the windows that it is in, by the remainder of its position."""
 
     def forward(I):
         size = (h - k) // s + 1
@@ -141,7 +141,7 @@ def jacobi() -> dict[str, Form]:
 
 
 def blur(k: int) -> dict[str, Form]:
-    """The blur of the weights by the turned kernel, and a sum for each element of the kernel."""
+    """The blur of the weights by the flipped kernel, and a sum for each element of the kernel."""
 
     def forward(A, K):
         size = A.shape[0] - k + 1
@@ -235,7 +235,7 @@ def grouped_convolution(c: int, f: int, k: int) -> dict[str, Form]:
 
 
 def bag() -> dict[str, Form]:
-    """The weights added to rows of a table, one place of all bags at a time or all at once."""
+    """The weights added to rows of a table, one position of all bags at a time or all at once."""
 
     def forward(T, I):
         return sum(T.at[I[:, l]].get(mode="promise_in_bounds") for l in range(I.shape[1]))
@@ -321,7 +321,7 @@ def shifted_row_sum(n: int, j: int, k: int, rows: int) -> dict[str, Form]:
 
 
 def nearest() -> dict[str, Form]:
-    """The place of the nearest point is all that the derivative needs of the pairs."""
+    """The derivative needs only the position of the nearest point."""
 
     def by_place(x, y, w):
         least, place = nearest_by_lanes(x, y)
@@ -370,7 +370,7 @@ def kernel_sum(d: int) -> dict[str, Form]:
 
 
 def min_plus() -> dict[str, Form]:
-    """The place of each minimum, and the weights added there."""
+    """The position of each minimum, and the weights added there."""
 
     def by_place(a, b, w):
         (m, k), n = a.shape, b.shape[1]
@@ -414,7 +414,7 @@ def log_sum_exp() -> dict[str, Form]:
 
 
 def softmax() -> dict[str, Form]:
-    """The weights less their mean by the softmax, times it."""
+    """The weights minus their mean under the softmax, times the softmax."""
 
     def centred(I, w):
         O = jax.nn.softmax(I, axis=1)
@@ -454,7 +454,7 @@ def layer_norm(epsilon: float) -> dict[str, Form]:
 
 
 def moments(axis: int) -> dict[str, Form]:
-    """The distance from the mean is all that the derivative needs."""
+    """The derivative needs only the distance from the mean."""
 
     def centred(I, d_mean, d_var):
         k = I.shape[axis]

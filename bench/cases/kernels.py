@@ -1,8 +1,8 @@
 """The kernel table: one size of each kernel that index notation meets, forward and with its gradient.
 
 Matrix products and chains of them, convolutions, pools and stencils, look-ups and scatters, products in another
-algebra, pairs of points, statistics of rows and columns, attention. The full sizes keep two cores busy for a
-millisecond to some tens of them, but for two kernels that are small on purpose.
+algebra, pairs of points, statistics of rows and columns, attention. At full size most take one to some tens of
+milliseconds on two cores; two kernels are small on purpose.
 """
 
 from __future__ import annotations

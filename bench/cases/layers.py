@@ -40,7 +40,7 @@ def mlp1(b: int, m: int, n: int) -> Case:
 
 
 def mlp(b: int, *widths: int) -> Case:
-    """Layers one after the other; only the last one's values are asked for."""
+    """Consecutive layers; only the last one's values are returned."""
     count = len(widths) - 1
 
     def layers(np, dense, x, *parameters):
@@ -58,7 +58,7 @@ def mlp(b: int, *widths: int) -> Case:
     shapes = [shape for i in range(count) for shape in ((widths[i + 1], widths[i]), (widths[i + 1],))]
 
     def arrays(rng: np.random.Generator) -> Arrays:
-        """Weights that keep the size of what they multiply."""
+        """Weights that preserve the magnitude of their inputs."""
         x, *others = normals(rng, (b, widths[0]), *shapes)
         scaled = (np.asarray(a / np.sqrt(a.shape[-1]), np.float32) if a.ndim == 2 else a for a in others)
         return x, *scaled

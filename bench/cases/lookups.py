@@ -94,7 +94,7 @@ def shifted_rows(n: int, j: int, k: int, rows: int) -> Case:
         return jax.vmap(lambda s: lax.dynamic_slice(X, (s, 0), (n, k)))(shift).transpose(1, 0, 2)
 
     def windows(X, shift):
-        """One row of the result at a time: which rows follow each other is the same in each."""
+        """One row of the result at a time: rows are contiguous within each."""
         return jax.vmap(lambda i: X.at[i + shift].get(mode="promise_in_bounds"))(jnp.arange(n))
 
     def stacked(X, shift):
@@ -143,7 +143,7 @@ def shifted_row_sum(n: int, j: int, k: int, rows: int) -> Case:
         return lax.scan(step, jnp.zeros((n, k), X.dtype), (shift.reshape(-1, times), w.reshape(-1, times)))[0]
 
     def banded(X, shift, w):
-        """A product with the matrix that has the weights at the shifts: few rows, or too many zeros."""
+        """A product with the matrix that has the weights at the shifts: for few rows only, as it is mostly zeros."""
         places = jnp.arange(n)[:, None] + shift
         return jnp.zeros((n, rows), X.dtype).at[jnp.arange(n)[:, None], places].add(w) @ X
 

@@ -1,7 +1,7 @@
 """Loop nests: all pairs of points, products of matrices in other algebras, attention, windows with weights.
 
-A reduction of a sum of products is a matrix product, which libraries have. These are not, and what people write for
-them in JAX broadcasts: it asks for an array of the whole iteration space, which XLA may or may not fuse away.
+Sums of products are matrix products, which libraries have. These are not, and the usual JAX code broadcasts: it creates
+an array of the whole iteration space, which XLA may or may not fuse away.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BAG_SIZES = {"tiny": [(3, 4, 5, 7)], "small": [(128, 64, 50, 10_000)], "full": [
 
 
 def cases(size: str) -> Iterator[Case]:
-    """The nests at the sizes that `size` names, each with its gradient where it has one."""
+    """The nests at the sizes that `size` names, each with its gradient if it has one."""
     yield from pairwise.cases(size)
     for sizes in SEMIRING_SIZES[size]:
         yield from semirings.cases(*sizes)
@@ -124,7 +124,7 @@ def _attention(name: str, guard: str, sizes: tuple[int, int, int], forms: dict[s
 
 
 def _online(*, causal: bool, rows: int = 128) -> Form:
-    """Rows of Q one block after the other, as flash attention has it; the gradient computes each block again."""
+    """Blocks of rows of Q in sequence, as in flash attention; the gradient recomputes each block."""
 
     def mapped(Q, K, V):
         def block(Q, q, K, V):
@@ -139,7 +139,7 @@ def _online(*, causal: bool, rows: int = 128) -> Form:
 
 
 def weighted_window(h: int, w: int, taps: int) -> Iterator[Case]:
-    """A window whose weights are a product: two passes along one axis each, if one sees it."""
+    """A window with separable weights: two passes along one axis each, if that is noticed."""
     tall, wide = h - taps + 1, w - taps + 1
 
     def passes(I, g):

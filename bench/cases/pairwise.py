@@ -18,7 +18,7 @@ from .case import Case, Form, label, normals
 from .gradients import gradient
 
 GROUP = "nests"
-SLACK = 16 << 20  # Bytes of temporaries that any of these may have.
+SLACK = 16 << 20  # Bytes of temporaries that each of these may use.
 # (N, M, D)
 PAIRWISE_SIZES = {"tiny": [(7, 9, 3)], "small": [(2048, 2048, 3)], "full": [(8192, 8192, 3)]}
 FEATURE_SIZES = {"tiny": [(7, 9, 4)], "small": [(1024, 1024, 64)], "full": [(4096, 4096, 64)]}
@@ -56,7 +56,7 @@ def pairwise(
     lanes_form: Form | None = None,
     peers: Mapping[str, Any] | None = None,
 ) -> Case:
-    """A case whose forms are `finish` of all squared distances, of the rows' or of the columns' in blocks."""
+    """A case whose forms apply `finish` to all squared distances, or to blocks of rows or columns."""
     n, m, d = sizes
     shapes = [(n, d), (m, d), *([(m,)] if weighted else [])]
 
@@ -198,7 +198,7 @@ def five_smallest(*sizes: int) -> Iterator[Case]:
         merge=lambda a, b: top(jnp.concatenate([a, b], axis=1)),
         peers={"keops": keops.nearest(5)} if sizes[2] < 16 else {},
     )
-    if sizes[1] < 64:  # A block of columns has to have five of them.
+    if sizes[1] < 64:  # A block must have at least five columns.
         case = replace(case, forms={name: form for name, form in case.forms.items() if name != "scan_columns"})
     yield case
     yield gradient(case, "map_rows", peers={"keops": keops.nearest_gradient(5)} if sizes[2] < 16 else {})
@@ -246,7 +246,7 @@ def chamfer(n: int, m: int, d: int) -> Iterator[Case]:
 
 
 def band(n: int, w: int) -> Iterator[Case]:
-    """A kernel sum over near indices only: most pairs need not be looked at."""
+    """A kernel sum over near indices only: most pairs can be skipped."""
 
     def plain(xp, x, y):
         i, j = xp.arange(n)[:, None], xp.arange(n)[None]

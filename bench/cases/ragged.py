@@ -1,4 +1,4 @@
-"""Rows that pointers cut out of an axis, and running sums by a guard: work that grows with what there is."""
+"""Ragged rows between pointers, and running sums by a guard: work proportional to the number of elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RAGGED_SIZES = {
     "small": [(5000, 50_000)],
     "full": [(5000, 50_000), (50_000, 1_000_000)],
 }
-# The table of rows, and the test whether pointers are in order, are kept where XLA fuses a form by hand.
+# tcjax stores the table of rows and the test whether pointers are sorted, which XLA fuses in hand-written forms.
 SLACK = 1 << 20
 RUNNING_SIZES = {"tiny": [(9,)], "small": [(20_000,)], "full": [(20_000,), (1_000_000,)]}
 
@@ -135,7 +135,7 @@ def sum_forms(length: int) -> dict[str, Form]:
 
 
 def sum_gradients(length: int) -> dict[str, Form]:
-    """The same with what they hand back, which is a running sum from the other end."""
+    """The same with the gradient, which is a running sum from the other end."""
     return {
         "cumsum_by_hand": lambda x, w: (lax.cumsum(x), lax.cumsum(w, reverse=True)),
         "blocks_by_hand": lambda x, w: tuple(
@@ -164,7 +164,7 @@ def logsumexp_reference(x: np.ndarray) -> np.ndarray:
 def logsumexp_forms() -> dict[str, Form]:
     """Running sums of exponentials along the first axis, as their logarithms.
 
-    One maximum for all is none of them: it makes minus infinity of what is a hundred below it.
+    One maximum for all does not work: values a hundred below it become minus infinity.
     """
 
     def online(x):
@@ -192,7 +192,7 @@ def logsumexp_forms() -> dict[str, Form]:
 
 
 def logsumexp_gradients() -> dict[str, Form]:
-    """The same with what they hand back: ``d_x[j] = sum of w[i] * exp(x[j] - y[i])`` over i from j on."""
+    """The same with the gradient: ``d_x[j] = sum of w[i] * exp(x[j] - y[i])`` over i from j on."""
 
     def scan(x, w):
         y = logsumexp_forms()["online"](x)
@@ -240,7 +240,7 @@ def _pointers(rng: np.random.Generator, rows: int, elements: int) -> np.ndarray:
 
 
 def _ways(rows: int, elements: int) -> dict[str, Rows]:
-    """Ways in which people find the row of each element."""
+    """Common ways to find the row of each element."""
 
     def counted(ptr):
         begin = jnp.zeros(elements, jnp.int32).at[ptr].add(1, mode="drop", indices_are_sorted=True)

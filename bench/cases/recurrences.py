@@ -1,4 +1,4 @@
-"""Loops whose steps need the one before: cumulative sums, a linear recurrence, a recurrent layer, warping in time."""
+"""Loops whose steps need earlier ones: cumulative sums, a linear recurrence, a recurrent layer, time warping."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _straight(rows: jax.Array, m: int) -> jax.Array:
 
 
 def _warping_gradient(c: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Row by row from the last one: each element hands its derivative to the least of the three before it."""
+    """Row by row from the last one: each element passes its derivative to the smallest of its three predecessors."""
     D = _warped(c)
     up, left, corner = D[:-1, 1:], D[1:, :-1], D[:-1, :-1]
     to_up = _part(up, jnp.minimum(left, corner))
@@ -212,7 +212,7 @@ def _warping_gradient(c: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]
             return value * given[1], value
 
         first, values = lax.scan(cell, jnp.zeros((), c.dtype), (weights[1:] + below[1:], lefts), reverse=True)
-        # The first of a row hands nothing on.
+        # The first element of a row passes nothing on.
         corner = jnp.concatenate([values * corners, jnp.zeros(1, c.dtype)])
         above = jnp.concatenate([jnp.zeros(1, c.dtype), values * ups]) + corner
         return above, jnp.concatenate([(weights[0] + below[0] + first)[None], values])

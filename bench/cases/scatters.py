@@ -1,4 +1,4 @@
-"""Sums that the data sort into places: rows of a matrix, and the weights of a histogram."""
+"""Sums scattered by data: rows of a matrix, and the weights of a histogram."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def histogram(n: int, b: int) -> Case:
     """The sum of the weights that fall into each bin."""
 
     def one_hot(w, bin):
-        """A product with ones, some thousand values at a time."""
+        """A product with a one-hot matrix, a few thousand values at a time."""
         size = 1024 if n % 1024 == 0 else n
         hot = (bin.reshape(-1, size)[:, :, None] == jnp.arange(b)).astype(w.dtype)
         return jnp.einsum("gnb,gn->b", hot, w.reshape(-1, size))
@@ -57,7 +57,7 @@ def histogram(n: int, b: int) -> Case:
         return counted
 
     def two_digits(w, bin):
-        """The bin as two digits: a matrix product of weighted ones with ones, as a scan over blocks."""
+        """The bin as two digits: a product of weighted and unweighted one-hot matrices, as a scan over blocks."""
         size, low = (4096 if n % 4096 == 0 else n), 16
         high = -(-b // low)
 

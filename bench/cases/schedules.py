@@ -1,4 +1,4 @@
-"""Kernels in tiles: what a schedule saves of memory and costs of time."""
+"""Tiled kernels: the memory that a schedule saves, and the time that it costs."""
 
 from __future__ import annotations
 

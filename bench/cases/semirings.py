@@ -92,7 +92,7 @@ def product(ring: Semiring, m: int, n: int, k: int) -> Case:
 
 
 def _lesser(a, b):
-    return jnp.where(b < a, b, a)  # Minimum asks for NaN too, which costs twice as much.
+    return jnp.where(b < a, b, a)  # Minimum also handles NaN, which costs twice as much.
 
 
 def _greater(a, b):

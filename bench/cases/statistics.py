@@ -188,7 +188,7 @@ def row_log_sum_exp(n: int, k: int) -> Case:
         return jnp.log(two_level_sum(jnp.exp(I - m[:, None]))) + m
 
     def split(I):
-        """Sums of 64 values each with a maximum of its own."""
+        """Sums of 64 values each, with a maximum per sum."""
         if k % 64:
             return explicit(I)
         parts = I.reshape(n, -1, 64)

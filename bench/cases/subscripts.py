@@ -1,4 +1,4 @@
-"""Divided, turned and clamped subscripts: what JAX programs say by reshapes, rolls and pads."""
+"""Divided, wrapped and clamped subscripts: reshapes, rolls and pads in JAX programs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _with_gradients(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def transposed_digits(n: int) -> Case:
-    """A matrix written out column by column."""
+    """A matrix flattened column by column."""
     return Case(
         name=f"digits/{label(n, n)}",
         text="def digits(float(N,N) A) -> (B) { B(i) = A(i % N, i / N) where i in 0:N*N }",
@@ -60,7 +60,7 @@ def transposed_digits(n: int) -> Case:
 
 
 def merged_heads(b: int, h: int, t: int, d: int) -> Case:
-    """The heads of an attention, behind each other again."""
+    """The heads of an attention, concatenated again."""
     text = f"""
     def heads(float(B,H,T,{d}) Z) -> (Y) {{ Y(b,t,e) = Z(b, e / {d}, t, e % {d}) where e in 0:H*{d} }}"""
     return Case(
@@ -73,7 +73,7 @@ def merged_heads(b: int, h: int, t: int, d: int) -> Case:
 
 
 def pixel_shuffle(c: int, r: int, h: int, w: int) -> Case:
-    """Channels as pixels between pixels (sub-pixel convolution)."""
+    """Channels interleaved as pixels (sub-pixel convolution)."""
 
     def shuffled(A):
         return A.reshape(c, r, r, h, w).transpose(0, 3, 1, 4, 2).reshape(c, h * r, w * r)
@@ -149,7 +149,7 @@ def torus(h: int, w: int) -> Case:
 
 
 def edges(h: int, w: int) -> Case:
-    """A box blur that reads the nearest pixel beyond the edges."""
+    """A box blur with clamped edges."""
     text = """
     def edges(float(H,W) A) -> (O) {
         O(i,j) +=! A(min(max(i + a, 0), H - 1), min(max(j + b, 0), W - 1))

@@ -52,7 +52,7 @@ def max_pool(n: int, c: int, h: int, k: int, s: int) -> Case:
 
 
 def max_pool_place(n: int, c: int, h: int, k: int) -> Case:
-    """The maxima of windows side by side, and where in its window each one is."""
+    """The maxima of adjacent windows, and the position of each within its window."""
 
     def by_selection(I):
         largest, place = I[:, :, ::k, ::k], jnp.zeros((n, c, h // k, h // k), jnp.int32)
@@ -212,7 +212,7 @@ def blur(n: int, k: int) -> Case:
 
 
 def correlation(c: int, x: int, shifts: int) -> Case:
-    """The sum over channels of one signal times another one that is shifted, for each shift."""
+    """The sum over channels of one signal times a shifted one, for each shift."""
 
     def by_shift(F, G):
         return jnp.stack([(F * G[:, d : d + x]).sum(0) for d in range(shifts)], axis=1)
@@ -224,7 +224,7 @@ def correlation(c: int, x: int, shifts: int) -> Case:
         return jnp.einsum("cx,cxd->xd", F, G[:, jnp.arange(x)[:, None] + jnp.arange(shifts)])
 
     def blocks(size: int) -> Form:
-        """Each block of places times all that it meets, in its own block and the next, and the product's diagonals."""
+        """Each block of positions times its own and the next block, and the diagonals of the product."""
 
         def skewed(F, G):
             count = -(-x // size)
@@ -239,7 +239,7 @@ def correlation(c: int, x: int, shifts: int) -> Case:
         return skewed
 
     def channel_by_channel(F, G):
-        """All shifts of some channels at a time, added to what there is, on all cores."""
+        """All shifts of some channels at a time, accumulated, on all cores."""
         times = 4 if c % 4 == 0 else 1
 
         def trip(t, carry):

@@ -1,5 +1,7 @@
-"""Does a program's speed depend on how it is spelt? ``python -m bench.rewrites`` times many spellings of each
-computation beside the best JAX that people write by hand, forward and with the gradient."""
+"""``python -m bench.rewrites``: does a program's speed depend on its spelling?
+
+Times many spellings of each computation against the best hand-written JAX, forward and with the gradient.
+"""
 
 from __future__ import annotations
 

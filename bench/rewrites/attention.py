@@ -112,7 +112,7 @@ def _attention(Q: "float(T,D)", K: "float(S,D)", V: "float(S,E)"):
 
 
 def causal_attention(t: int, d: int) -> Computation:
-    """Attention to a position itself and to those before it."""
+    """Attention to a position and to earlier ones."""
 
     def reference(Q, K, V):
         scores = Q @ K.T / d**0.5

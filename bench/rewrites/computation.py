@@ -1,4 +1,4 @@
-"""One computation, spelt in the ways people write it, beside the JAX that they write by hand."""
+"""One computation in several spellings, and as hand-written JAX."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Computation:
         return self.make_arrays(np.random.default_rng(0))
 
     def case(self) -> Case:
-        """The computation without its spellings, as the harness takes it."""
+        """The computation without its spellings, as a case for the harness."""
         return Case(self.name, "", self.make_arrays, self.reference, self.forms, self.tolerance)
 
     def kernel(self, spelling: str) -> tcjax.Kernel:
-        """The kernel that a user gets who writes so."""
+        """The kernel that a user of this spelling gets."""
         return tcjax.kernel(self.spellings[spelling])
 
     def expected(self) -> list[np.ndarray]:
@@ -53,7 +53,7 @@ class Computation:
         return [np.asarray(result) for result in jax.tree.leaves(self.reference(*map(as_double, self.arrays())))]
 
     def gradient(self, function: Form) -> tuple[Form, Arrays] | None:
-        """`function` and its derivative by every float input, and what to call both with; None if there is none.
+        """`function` and its derivative with respect to every float input, with their arguments; None if there is none.
 
         The arguments are the inputs, and a fixed random cotangent for each float result. The results are those of
         `function`, and then the cotangents of the inputs.
@@ -79,7 +79,7 @@ class Computation:
 
 
 def specs(arrays: Arrays) -> Specs:
-    """Shapes and types alone."""
+    """Only shapes and types."""
     return tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
 
 

@@ -120,7 +120,7 @@ def _chain(A: "float(I,J)", B: "float(J,K)", C: "float(K,L)", E: "float(L,M)"):
 
 
 def dense(b: int, n: int, k: int) -> Computation:
-    """A product with a transposed matrix, times a number that is passed, and an offset."""
+    """A product with a transposed matrix, times a parameter, and an offset."""
     return Computation(
         name="dense",
         make_arrays=lambda rng: (*normals(rng, (b, k), (n, k), (n,)), np.float32(0.125)),
@@ -188,7 +188,7 @@ def _dense(x: "float(B,K)", W: "float(N,K)", c: "float(N)", s: "float"):
 
 
 def batched(b: int, h: int, q: int, k: int, e: int) -> Computation:
-    """A product for each of a batch and its heads, which lie in different places."""
+    """A product for each batch element and head, whose axes are in different positions."""
     return Computation(
         name="batched",
         make_arrays=lambda rng: normals(rng, (b, h, q, k), (b, k, h, e)),
@@ -441,7 +441,7 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
         return (A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
 
     def tiled(A, B):
-        """The second matrix side by side as often as the result has it: rows as long as those of the result."""
+        """The second matrix repeated along rows, to the length of the result's rows."""
         wide = lax.optimization_barrier(jnp.tile(B, (1, j))).reshape(1, p, j, q)
         return (A[:, None, :, None] * wide).reshape(rows, columns)
 
@@ -450,7 +450,7 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
         return lax.optimization_barrier(A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
 
     def in_vectors(A, B):
-        """Computed along five axes, the innermost of which are short enough for vectors; derivatives repeat anew."""
+        """Computed along five axes, the innermost of which fit vectors; derivatives repeat the arrays again."""
 
         @jax.checkpoint
         def product(A, B):

@@ -1,4 +1,4 @@
-"""What graphs and sparse matrices compute: messages along edges, neighbours, means of groups, counts of pairs."""
+"""Graphs and sparse matrices: messages along edges, neighbours, means of groups, counts of pairs."""
 
 from collections.abc import Iterator
 
@@ -94,7 +94,7 @@ def _messages(nodes: int):
 
 
 def neighbours(v: int, k: int, d: int) -> Computation:
-    """The weighted sum of the rows of the neighbours of each node, as many for each."""
+    """The weighted sum of the rows of each node's neighbours, with the same number for each node."""
 
     def unrolled(x, w, nbr):
         return sum(x.at[nbr[:, place]].get(mode="clip") * w[:, place, None] for place in range(k))
@@ -209,7 +209,7 @@ def _some_neighbours(x: "float(V,D)", w: "float(V,K)", nbr: "int32(V,K)"):
 
 
 def segment_mean(n: int, d: int, b: int) -> Computation:
-    """The mean of the rows of each group; 0 for a group that has none."""
+    """The mean of the rows of each group; 0 for an empty group."""
     header = f"(float(N,D) x, int32(N) g) -> (float({b},D) o)"
 
     def reference(x, g):
@@ -287,7 +287,7 @@ def _segment_mean(groups: int):
 
 
 def pairs(n: int, a: int, b: int) -> Computation:
-    """The weights that fall on each pair of bins: a histogram of two dimensions, a confusion matrix."""
+    """The total weight in each pair of bins: a two-dimensional histogram, a confusion matrix."""
     header = f"(float(N) w, int32(N) p, int32(N) q) -> (float({a},{b}) o)"
 
     def reference(w, p, q):

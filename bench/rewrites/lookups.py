@@ -1,4 +1,4 @@
-"""Rows and matrices that the data choose: the mean of embeddings, and a mixture of experts."""
+"""Rows and matrices chosen by data: the mean of embeddings, and a mixture of experts."""
 
 from collections.abc import Iterator
 
@@ -79,7 +79,7 @@ def _bag(T: "float(E,D)", I: "int32(B,L)"):
 
 
 def experts(t: int, r: int, n: int, d: int, e: int) -> Computation:
-    """Each of some rows times the matrix of the expert that was chosen for it."""
+    """Each row times the matrix of the expert chosen for it."""
 
     def all_then_pick(h, w, chosen):
         every = jnp.einsum("trn,end->tred", h, w)

@@ -1,4 +1,4 @@
-"""Times every spelling of a computation beside every hand-written form, in one direction."""
+"""Times every spelling of a computation and every hand-written form, in one direction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .computation import Computation
 from .operations import operations
 
 DIRECTIONS = ("forward", "gradient")
-MOST_OPERATIONS = 2 * 10**11  # What needs more would run for minutes.
+MOST_OPERATIONS = 2 * 10**11  # More operations would run for minutes.
 LONG_CALL = 2.0  # Seconds; a longer call is timed once.
 
 
@@ -37,16 +37,16 @@ class Outcome:
         return self.rival(None)
 
     def rival(self, spelling: Measurement | None) -> Measurement | None:
-        """The fastest of the forms that are as exact as a spelling: what trades digits for speed is no rival."""
+        """The fastest of the forms that are as accurate as a spelling; less accurate forms are no rivals."""
         return min(as_exact(self.forms, spelling), key=lambda form: form.median, default=None)
 
     def ratio(self, spelling: Measurement) -> float:
-        """The time of a spelling over that of its rival; NaN where one of them is missing."""
+        """The time of a spelling over that of its rival; NaN if one of them is missing."""
         rival = None if spelling.problem else self.rival(spelling)
         return math.nan if rival is None else spelling.median / rival.median
 
     def less_exact(self, spelling: Measurement) -> bool:
-        """Whether a form that is no rival of a spelling is faster than all that are."""
+        """Whether a form that is not a rival of a spelling is faster than all rivals."""
         return not spelling.problem and self.rival(spelling) is not self.best
 
     @property
@@ -59,7 +59,7 @@ class Outcome:
 def measure(
     computation: Computation, spellings: Collection[str], *, seconds: float = 0.3, gradient: bool = True
 ) -> dict[str, Outcome]:
-    """The outcome of each direction; what has no derivative has no gradient.
+    """The outcome of each direction; there is no gradient without a derivative.
 
     A spelling that fails, is wrong or hopeless has that as its problem, and no gradient is tried.
     """
@@ -72,7 +72,7 @@ def measure(
     for name, make in makers.items():
         try:
             functions[name] = make()
-        except Exception as problem:  # A spelling that fails is a line of the table, not the end of the run.
+        except Exception as problem:  # A failing spelling becomes a line of the table and does not end the run.
             problems[name] = _said(problem)
     found = _timed(computation, functions, computation.arrays(), computation.expected(), computation.tolerance, seconds)
     outcomes = {"forward": _outcome(computation, "forward", list(makers), found, problems)}
@@ -103,7 +103,7 @@ def _outcome(
     found: dict[str, Measurement],
     problems: dict[str, str],
 ) -> Outcome:
-    """What was found in the order of `names`, which is the same for both directions."""
+    """The results in the order of `names`, which is the same for both directions."""
     every = found | {name: Measurement(_short(name), problem=said) for name, said in problems.items()}
     forms, spellings = (
         tuple(every[name] for name in names if name.startswith(kind)) for kind in ("form ", "spelling ")
@@ -159,5 +159,5 @@ def _said(problem: Exception) -> str:
 
 
 def _short(name: str) -> str:
-    """The name of a spelling or a form without what it is."""
+    """The name of a spelling or a form, without the description."""
     return name.partition(" ")[2]

@@ -1,4 +1,4 @@
-"""How many scalar operations a traced function does, so that what would run for minutes is not run at all."""
+"""Counts the scalar operations of a traced function, so that spellings that would run for minutes are skipped."""
 
 from __future__ import annotations
 

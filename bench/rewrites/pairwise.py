@@ -18,7 +18,7 @@ NEAREST_SIZES = {"small": (5, 6, 3), "full": (1024, 2048, 8)}
 # (M, N, K)
 MIN_PLUS_SIZES = {"small": (4, 5, 6), "full": (192, 192, 192)}
 
-# So far from the origin that squares of coordinates have few digits left for distances.
+# So far from the origin that squared coordinates lose most digits of distances.
 FAR_AWAY = 4
 
 POINTS = "float(N,D) x, float(M,D) y"
@@ -46,13 +46,13 @@ def _by_products(x, y):
 
 
 def distances(n: int, m: int, d: int) -> Computation:
-    """The squared distance of every pair of points, which lie nearer to each other than to the origin."""
+    """The squared distance of every pair of points, which are nearer to each other than to the origin."""
 
     differences_in_turns = by_turns(lambda a, b: jnp.square(a - b), jnp.add, 0.0, unroll=4)
 
     @jax.custom_vjp
     def in_turns(x, y):
-        """Whole differences, and matrix products for what the points receive."""
+        """Explicit differences, and matrix products for the gradients of the points."""
         return differences_in_turns(x, y.T)
 
     def received(points, w):
@@ -136,7 +136,7 @@ def _distances(x: "float(N,D)", y: "float(M,D)"):
 
 
 def min_plus(m: int, n: int, k: int) -> Computation:
-    """The product of two matrices with minimum for the sum and sum for the product."""
+    """The min-plus product of two matrices."""
 
     def k_middle(A, B):
         return (A[:, :, None] + B[None]).min(1)

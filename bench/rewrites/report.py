@@ -1,4 +1,4 @@
-"""The table of spellings, and what it comes to."""
+"""The table of spellings, and its summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ..harness import Measurement
 from .measuring import DIRECTIONS, Outcome
 
-NEAR = 1.3  # A spelling within this factor of the best form is as good as it.
+NEAR = 1.3  # A spelling within this factor of the best form counts as equally fast.
 FAR = 2.0
 HEADER = (
     *("computation", "spelling", "ms", "ratio", "gradient ms", "ratio"),
@@ -35,7 +35,7 @@ def rows(outcomes: Outcomes) -> list[tuple[str, ...]]:
 
 
 def _by_hand(kind: str, outcomes: Sequence[Outcome | None], forms: Sequence[Measurement | None]) -> tuple[str, ...]:
-    """The line of the forms that spellings are compared to."""
+    """The line of the forms with which spellings are compared."""
     computation = next(outcome.computation for outcome in outcomes if outcome is not None)
     names = " / ".join(dict.fromkeys("-" if form is None else form.name for form in forms))
     return computation, f"({kind}: {names})", *_numbers(outcomes, forms)
@@ -74,9 +74,9 @@ def _is_beyond(found: Measurement) -> bool:
 
 
 def summary(measured: Iterable[Outcomes]) -> str:
-    """How many spellings are as fast as the best form, forward and with the gradient, and how far they lie apart.
+    """How many spellings are as fast as the best form, forward and with the gradient, and their spread.
 
-    The best form is that of those which are as exact as the spelling.
+    The best form is chosen among those that are as accurate as the spelling.
     """
     every = list(measured)
     lines = []

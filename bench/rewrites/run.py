@@ -18,7 +18,7 @@ from .report import HEADER, Outcomes, as_json, rows, summary
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures and prints the table; 0 however fast the spellings are, 2 when there is no such name or file."""
+    """Measures and prints the table; 0 whatever the speed of the spellings, 2 if there is no such name or file."""
     options = parse(arguments)
     measured: list[Outcomes] = []
     try:
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     for computation, spellings in chosen:
         measured.append(measure(computation, spellings, seconds=options.seconds, gradient=not options.forward_only))
         print("\n".join("  ".join(row) for row in rows(measured[-1])), file=sys.stderr, flush=True)
-        # A run of everything takes long: an interruption keeps the results so far.
+        # A full run takes long: an interruption keeps the results so far.
         _keep(options, measured)
     print(table([row for outcomes in measured for row in rows(outcomes)], HEADER))
     print(f"\n{summary(measured)}")
@@ -57,7 +57,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def choose(names: Sequence[str], part: str, sizes: str) -> list[tuple[Computation, list[str]]]:
     """The computations of these names, each with its spellings whose names have `part`.
 
-    Raises `LookupError` for a name that is none, and where no spelling is left.
+    Raises `LookupError` for an unknown name, and if no spelling is left.
     """
     known = {computation.name: computation for computation in all_computations(sizes)}
     for name in names:
@@ -74,7 +74,7 @@ def choose(names: Sequence[str], part: str, sizes: str) -> list[tuple[Computatio
 
 
 def _keep(options: argparse.Namespace, measured: Sequence[Outcomes]) -> None:
-    """Writes what is measured so far to the file that was asked for."""
+    """Writes the measurements so far to the requested file."""
     if options.json is not None:
         environment = {"device": device_name(), "jax": jax.__version__, "sizes": options.sizes}
         kept = {"environment": environment, "outcomes": as_json(measured)}

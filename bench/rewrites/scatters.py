@@ -1,4 +1,4 @@
-"""Sums that the data sort into places: rows of a matrix, segments that a condition names, a weighted histogram."""
+"""Sums scattered by data: rows of a matrix, segments given by a condition, a weighted histogram."""
 
 from collections.abc import Iterator
 
@@ -162,7 +162,7 @@ def _segment_sum(segments: int):
 
 
 def histogram(n: int, b: int) -> Computation:
-    """The weights that fall into each bin, divided by how many there are."""
+    """The mean weight in each bin."""
     header = f"(int32(N) bin, float(N) w) -> (float({b}) H)"
     return Computation(
         name="histogram",

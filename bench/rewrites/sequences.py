@@ -21,7 +21,7 @@ def computations(size: str) -> Iterator[Computation]:
 
 
 def stepped(combine: Callable[[jax.Array, jax.Array], jax.Array], start: float, x: jax.Array) -> jax.Array:
-    """What all columns up to each make, one after the other, four to a trip."""
+    """The reduction of all columns up to each, step by step, four per iteration."""
 
     def step(before, column):
         found = combine(before, column)
@@ -99,7 +99,7 @@ def running_maximum(n: int, t: int) -> Computation:
     """The largest element of every prefix of each row."""
 
     def doubled(x):
-        """The largest of twice as many elements in each step."""
+        """The maximum of twice as many elements in each step."""
         reach = 1
         while reach < t:
             before = jnp.pad(x, ((0, 0), (reach, 0)), constant_values=-jnp.inf)

@@ -1,4 +1,4 @@
-"""Windows that slide: convolutions, by hand over patches too, pooling, correlation, and a stencil."""
+"""Sliding windows: convolutions (also by hand over patches), pooling, correlation, and a stencil."""
 
 from collections.abc import Iterator
 from functools import reduce
@@ -132,7 +132,7 @@ def _convolution(I: "float(N,C,H,W)", K: "float(F,C,KH,KW)"):
 
 
 def depthwise(n: int, c: int, h: int) -> Computation:
-    """A convolution with 3 x 3 windows, each channel by itself."""
+    """A depthwise convolution with 3 x 3 windows."""
     size = h - 2
 
     def shifted(I, W):
@@ -214,7 +214,7 @@ def _depthwise(I: "float(N,C,H,W)", K: "float(C,3,3)"):
 
 
 def average_pool(n: int, c: int, h: int) -> Computation:
-    """The means of 2 x 2 windows side by side."""
+    """The means of adjacent 2 x 2 windows."""
 
     def reshaped(I):
         return I.reshape(n, c, h // 2, 2, h // 2, 2).mean((3, 5))
@@ -289,7 +289,7 @@ def _quarters(I) -> list:
 
 
 def max_pool(n: int, c: int, h: int) -> Computation:
-    """The maxima of 2 x 2 windows side by side."""
+    """The maxima of adjacent 2 x 2 windows."""
 
     def reshaped(I):
         return I.reshape(n, c, h // 2, 2, h // 2, 2).max((3, 5))
@@ -358,7 +358,7 @@ def _max_pool(I: "float(N,C,H,W)"):
 
 
 def correlation(c: int, x: int, shifts: int) -> Computation:
-    """The mean over channels of one signal times another one that is shifted, for each shift."""
+    """The mean over channels of one signal times a shifted one, for each shift."""
 
     def by_shift(F, G):
         return jnp.stack([(F * G[:, d : d + x]).sum(0) for d in range(shifts)], axis=1) / c
@@ -370,7 +370,7 @@ def correlation(c: int, x: int, shifts: int) -> Computation:
         return jnp.einsum("cx,cxd->xd", F, G[:, jnp.arange(x)[:, None] + jnp.arange(shifts)]) / c
 
     def blocks(F, G):
-        """Each block of places times all that it meets, and the diagonals of the product."""
+        """Each block of positions times all that it is correlated with, and the diagonals of the product."""
         size = shifts
         count = -(-x // size)
         left = jnp.pad(F, [(0, 0), (0, count * size - x)]).reshape(c, count, size)
@@ -495,7 +495,7 @@ def _jacobi(A: "float(N,N)"):
 
 
 def separable(h: int, taps: int) -> Computation:
-    """A filter whose weights are a product: one axis after the other takes two times the taps, not their square."""
+    """A separable filter: one axis at a time takes twice the taps, not their square."""
     size = h - taps + 1
 
     def along(A, weights, axis):

@@ -3,10 +3,10 @@
     python examples/distributed/launch.py --processes 2 examples/distributed/digits.py --checkpoints out/steps
     python examples/distributed/launch.py --processes 2 examples/distributed/digits.py --checkpoints out/steps --resume
 
-The layers are the same; on a mesh their batch index `n` is cut, and the gradients of the parameters are summed over the
-processes by what that means. Every few steps orbax writes parameters, the optimiser's state and the number of the step.
-With `--resume` the training goes on from there, to the same bits as one that nothing interrupts: kill a process, and
-let `--compare` see.
+The layers are the same; on a mesh their batch index `n` is sharded, so that gradients of the parameters are summed over
+the processes. Every few steps orbax saves the parameters, the optimiser's state and the step number. With `--resume`
+training continues from there and ends with the same bits as an uninterrupted run: kill a process, and check with
+`--compare`.
 """
 
 import argparse
@@ -29,11 +29,11 @@ State = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--checkpoints", type=Path, required=True, help="a folder that all processes see")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    parser.add_argument("--compare", action="store_true", help="train once more in one go, and compare the bits")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="a folder that all processes share")
+    parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
+    parser.add_argument("--compare", action="store_true", help="train again without interruption, and compare the bits")
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--every", type=int, default=20, metavar="STEPS", help="from one checkpoint to the next")
+    parser.add_argument("--every", type=int, default=20, metavar="STEPS", help="steps between checkpoints")
     options = parser.parse_args()
     rank, count = jax.process_index(), jax.process_count()
     print(f"process {rank} of {count} is {os.getpid()}")
@@ -49,11 +49,11 @@ def main() -> None:
     step = step_of(network, optimiser)
     parameters = initial_parameters(seed=0)
     start = {"parameters": parameters, "optimiser": optimiser.init(parameters)}
-    # Everybody starts with the same numbers.
+    # All processes start with the same numbers.
     start: State = jax.device_put(start, whole)
 
     def trained(state: State, begun: int, checkpoints: orbax.CheckpointManager | None) -> State:
-        """The state after all steps, from that after the step that is `begun`; parameters may be saved on the way."""
+        """The state after all steps, starting after step `begun`; checkpoints may be saved on the way."""
         order = batches(len(images), epochs=options.epochs, batch=BATCH)
         for number, chosen in itertools.islice(enumerate(order, 1), begun, None):
             parts = [shared(array, chosen, cut) for array in (images, labels)]
@@ -65,7 +65,7 @@ def main() -> None:
                     print(f"step {number} of {steps}: loss {float(loss):.4f}")
         return state
 
-    # What orbax tells goes beyond warnings.
+    # Orbax logs more than warnings.
     logging.getLogger("absl").setLevel(logging.ERROR)
     with orbax.CheckpointManager(
         options.checkpoints.resolve(), options=orbax.CheckpointManagerOptions(max_to_keep=2, create=True)
@@ -73,10 +73,10 @@ def main() -> None:
         state, begun = start, checkpoints.latest_step()
         if begun is not None:
             if not options.resume:
-                raise SystemExit(f"there are checkpoints in {options.checkpoints}: write --resume, or another folder")
+                raise SystemExit(f"there are checkpoints in {options.checkpoints}: add --resume or change folder")
             shapes = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=whole), state)
             state = checkpoints.restore(begun, args=orbax.args.StandardRestore(shapes))
-            print(f"process {rank} of {count} goes on after step {begun}")
+            print(f"process {rank} of {count} continues after step {begun}")
         state = trained(state, begun or 0, checkpoints)
 
     found = jax.tree.map(np.asarray, state["parameters"])

@@ -1,9 +1,9 @@
-"""Lets heat spread on a plate whose rows are spread over processes, and compares with one process.
+"""Solves the heat equation on a plate whose rows are distributed over processes, and compares with one process.
 
     python examples/distributed/launch.py --processes 2 examples/distributed/heat.py --size 256 --steps 200
 
-The program names the index that is cut, `i`. In each step every process needs one row of either neighbour. It gets the
-rows of several steps at once, and no more: `explain` says so before anything runs.
+The sharded index is `i`. In each step every process needs one row of each neighbour. It receives the rows for several
+steps at once, and nothing else: `explain` says so before anything runs.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> None:
     heat = tcjax.kernel(PROGRAM, consts={"STEPS": options.steps})
     spread = heat.sharded(mesh, {"i": "rows"})
 
-    # Here every process could draw the whole plate; it is asked for the rows of its own devices.
+    # Every process draws the whole plate; JAX asks for the rows of its own devices.
     drawn = np.random.default_rng(0).normal(size=(options.size, options.size)).astype(np.float32)
     plate = jax.make_array_from_callback(drawn.shape, here, lambda rows: drawn[rows])
     if rank == 0:
@@ -55,7 +55,7 @@ def main() -> None:
         apart = float(np.abs(np.asarray(block.data) - alone[block.index]).max())
         first, last, _ = block.index[0].indices(options.size)
         print(f"process {rank} of {count}: rows {first} to {last - 1} differ from one process by {apart:.1e} at most")
-        assert apart <= 1e-6, "the halos are not what the neighbours have"
+        assert apart <= 1e-6, "the halos differ from the neighbours' rows"
     print(f"process {rank} of {count}: {options.steps} steps in {1e3 * seconds:.1f} ms")
 
 

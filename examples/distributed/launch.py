@@ -1,13 +1,12 @@
-"""Starts a program in several processes of this machine, whose devices are one mesh for JAX.
+"""Starts a program in several processes on this machine, whose devices form one mesh for JAX.
 
     python examples/distributed/launch.py --processes 2 examples/distributed/heat.py --size 256
 
-Each process is a rank. `rank.py` connects it with the others through `jax.distributed` and runs the program; what it
-prints comes out with the rank in front. The launcher ends with the program's exit status. When a rank dies, or somebody
-presses Ctrl-C, it ends the others at once: they would wait for the dead rank, and then say so in many lines.
+Each process is a rank. `rank.py` connects it with the others through `jax.distributed` and runs the program; its output
+is prefixed with the rank. The launcher exits with the program's status. When a rank dies, or on Ctrl-C, it ends the
+others at once: otherwise they would wait for the dead rank, and then fail with many lines of errors.
 
-On a cluster its own launcher takes this place (`srun`, `mpirun`), and the program calls `jax.distributed.initialize()`
-itself.
+On a cluster, use its launcher instead (`srun`, `mpirun`); the program then calls `jax.distributed.initialize()` itself.
 """
 
 import argparse
@@ -24,17 +23,17 @@ from typing import BinaryIO, NoReturn
 
 RANK = Path(__file__).with_name("rank.py")
 
-# What a rank complains of is held back for so many seconds: another one may have died, and then that is the news.
+# Seconds for which a rank's error output is held back: another rank may have died, and its errors are the cause.
 HELD = 0.5
-# Seconds that ranks have to end after SIGTERM.
+# Seconds that ranks have to exit after SIGTERM.
 GRACE = 2.0
-# Lines of the C++ libraries that say nothing is wrong.
+# Lines from C++ libraries that do not report errors.
 NOISE = (b"[Gloo] Rank ",)
 
 
 @dataclass
 class Rank:
-    """A process and what it has printed so far: parts of lines, and complaints that are held back."""
+    """A process and its output so far: incomplete lines, and error output that is held back."""
 
     number: int
     process: subprocess.Popen[bytes]
@@ -42,7 +41,7 @@ class Rank:
     held: list[tuple[float, bytes]] = field(default_factory=list)
 
     def lines(self, pipe: BinaryIO) -> list[bytes] | None:
-        """The lines that a pipe has now; None at its end."""
+        """The lines available in a pipe; None at its end."""
         text = os.read(pipe.fileno(), 1 << 16)
         lines = (self.begun.pop(pipe.fileno(), b"") + text).splitlines(keepends=True)
         if text and lines and not lines[-1].endswith(b"\n"):
@@ -55,7 +54,7 @@ class Rank:
         where.flush()
 
     def tell_held(self, until: float) -> None:
-        """Prints the complaints from before a time."""
+        """Prints held-back error output from before a time."""
         self.tell([line for moment, line in self.held if moment <= until], sys.stderr.buffer)
         self.held = [(moment, line) for moment, line in self.held if moment > until]
 
@@ -63,7 +62,7 @@ class Rank:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; its exit status, that of the first rank that fails, or 128 and the signal that killed it."""
     options = parse(arguments)
-    # Ctrl-C and `kill` end the ranks on the way out.
+    # On Ctrl-C and `kill`, the ranks are ended on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     ranks: list[Rank] = []
     try:
@@ -81,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
         say("interrupted; all ranks have ended")
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # Nobody reads any more, as after `| head`.
+        # The reader is gone, as after `| head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
@@ -89,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """One line for a mistake."""
+    """Reports a usage error in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"launch: {message}\n")
@@ -99,7 +98,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = Parser(prog="launch", description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
     parser.add_argument("--processes", type=count_of, default=2, metavar="N", help="how many (2)")
     parser.add_argument("--devices", type=count_of, default=1, metavar="N", help="CPU devices of each process (1)")
-    parser.add_argument("--pin", action="store_true", help="give each process a core of its own")
+    parser.add_argument("--pin", action="store_true", help="pin each process to its own core")
     parser.add_argument("program", nargs="?", type=Path, help="a Python file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     options, unknown = parser.parse_known_args(arguments)
@@ -111,7 +110,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error(f"there is no file {str(options.program)!r}")
     if options.pin:
         if not hasattr(os, "sched_setaffinity"):
-            parser.error("--pin: this system does not let a process choose its cores")
+            parser.error("--pin: this system cannot pin processes to cores")
         cores = len(os.sched_getaffinity(0))
         if cores < options.processes:
             parser.error(f"--pin: {options.processes} processes need {options.processes} cores, and there are {cores}")
@@ -125,20 +124,20 @@ def count_of(text: str) -> int:
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody uses now."""
+    """A free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def start(number: int, address: str, options: argparse.Namespace) -> Rank:
-    """A rank that runs the program. It ends by itself when the launcher is gone: then its standard input ends."""
+    """A rank that runs the program. It exits when the launcher is gone, because its standard input ends."""
     given = [address, options.processes, number, options.devices, options.program, *options.arguments]
     environment = {
         "JAX_PLATFORMS": "cpu",
         **os.environ,
         "PYTHONUNBUFFERED": "1",
-        # A proxy does not lead back here.
+        # Connections to this machine must not use a proxy.
         "no_grpc_proxy": "127.0.0.1",
     }
     if options.pin:
@@ -149,14 +148,14 @@ def start(number: int, address: str, options: argparse.Namespace) -> Rank:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Ctrl-C is for the launcher, which tells the others.
+        # The launcher handles Ctrl-C and ends the ranks.
         start_new_session=True,
     )
     return Rank(number, process)
 
 
 def follow(ranks: list[Rank]) -> Rank | None:
-    """Prints what ranks print until all have ended well; the first one that has not."""
+    """Prints the ranks' output until all have succeeded; returns the first one that failed."""
     with selectors.DefaultSelector() as selector:
         for rank in ranks:
             for pipe in (rank.process.stdout, rank.process.stderr):
@@ -164,7 +163,7 @@ def follow(ranks: list[Rank]) -> Rank | None:
         failed = None
         while failed is None and (selector.get_map() or any(rank.process.poll() is None for rank in ranks)):
             ready = selector.select(timeout=0.05)
-            # First of all: what others say afterwards is about this.
+            # First the failure: later errors of the others follow from it.
             failed = next((rank for rank in ranks if rank.process.poll()), None)
             for key, _ in ready:
                 _pass_on(key, selector)
@@ -173,7 +172,7 @@ def follow(ranks: list[Rank]) -> Rank | None:
         for key in [*selector.get_map().values()]:
             if key.data is not failed:
                 selector.unregister(key.fileobj)
-        # The rest of what it had to say.
+        # The rest of its output.
         while selector.get_map() and (ready := selector.select(timeout=HELD)):
             for key, _ in ready:
                 _pass_on(key, selector)
@@ -183,7 +182,7 @@ def follow(ranks: list[Rank]) -> Rank | None:
 
 
 def _pass_on(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
-    """Prints or holds back what a pipe has; one that has ended is no longer waited for."""
+    """Prints or holds back the output in a pipe; stops watching a pipe that has ended."""
     rank: Rank = key.data
     pipe: BinaryIO = key.fileobj  # pyright: ignore[reportAssignmentType]
     lines = rank.lines(pipe)
@@ -196,7 +195,7 @@ def _pass_on(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> No
 
 
 def end(ranks: list[Rank]) -> None:
-    """Ends the ranks that are left, within seconds."""
+    """Ends the remaining ranks, within seconds."""
     running = [rank.process for rank in ranks if rank.process.poll() is None]
     for process in running:
         process.terminate()
@@ -210,7 +209,7 @@ def end(ranks: list[Rank]) -> None:
 
 
 def told(failed: Rank, count: int) -> str:
-    """Which rank died, how, and what became of the others."""
+    """Which rank failed, how, and what happened to the others."""
     status = failed.process.returncode
     how = f"ended with exit status {status}" if status > 0 else f"was killed by {signal_name(-status)}"
     others = {1: "", 2: "; the other one was ended"}.get(count, f"; the other {count - 1} were ended")

@@ -1,9 +1,9 @@
-"""Finds the nearest neighbours of points that are spread over processes, without a table of distances anywhere.
+"""Finds nearest neighbours of points that are distributed over processes, without storing a table of distances.
 
     python examples/distributed/launch.py --processes 2 examples/distributed/neighbours.py --points 4000
 
-The index of the points that ask is cut, that of the points that may be near is not: every process compares its own
-points with all. The limit of memory holds for each device: what XLA says that it needs is printed.
+The index of the query points is sharded, that of the candidates is not: every process compares its own points with all
+points. The memory limit holds for each device; the memory that XLA reports is printed.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=4000)
     parser.add_argument("--dimensions", type=int, default=3)
-    parser.add_argument("--limit", type=int, default=2048, metavar="KIB", help="memory beside arguments and results")
+    parser.add_argument("--limit", type=int, default=2048, metavar="KIB", help="temporary memory of a device")
     options = parser.parse_args()
     rank, count = jax.process_index(), jax.process_count()
 
@@ -43,9 +43,9 @@ def main() -> None:
     table = 4 * own * options.points // 1024
     print(f"process {rank} of {count}: {needed} KiB temporary on a device; a table of its distances has {table} KiB")
     assert needed <= options.limit
-    assert compiled["collectives"] == [], "every process has what it needs"
+    assert compiled["collectives"] == [], "every process already holds what it needs"
 
-    # Among points that are equally far any may come first, so distances are compared.
+    # Points at equal distance may come in any order, so distances are compared.
     expected, _ = NearestNeighbors(n_neighbors=NEIGHBOURS, algorithm="brute").fit(drawn).kneighbors(drawn)
     for block in near.addressable_shards:
         found = np.linalg.norm(drawn[block.index[0], None].astype(float) - drawn[np.asarray(block.data)], axis=-1)

@@ -20,27 +20,27 @@ def main() -> None:
 
     jax.config.update("jax_num_cpu_devices", int(devices))
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    # A proxy, which the environment may name, is not for the way back here.
+    # Connections to this machine must not use a proxy from the environment.
     jax.config.update("jax_check_proxy_envs", False)
-    # It would take SIGTERM for a warning, and the launcher means it.
+    # JAX would treat SIGTERM as a preemption warning; here it means exit.
     jax.config.update("jax_enable_preemption_service", False)
     jax.distributed.initialize(
         address,
         num_processes=int(count),
         process_id=int(rank),
-        # Nobody else need reach the coordinator, which is rank 0.
+        # Only processes on this machine need to reach the coordinator, rank 0.
         coordinator_bind_address=address,
-        # The launcher sees at once who dies. This is for a process that hangs.
+        # The launcher notices at once when a rank dies. This is for a rank that hangs.
         heartbeat_timeout_seconds=30,
     )
     sys.argv = [program, *arguments]
-    # What lies beside the program, and other examples.
+    # Modules next to the program, and other examples.
     sys.path[:1] = [str(Path(program).resolve().parent), str(Path(__file__).resolve().parents[2])]
     status = run(program)
     sys.stdout.flush()
     sys.stderr.flush()
     if status:
-        # Without the others, who are in the middle of something: JAX would wait for them.
+        # Exit without a barrier: JAX would wait for the other ranks, which may be busy.
         os._exit(status)
     jax.distributed.shutdown()
 
@@ -58,7 +58,7 @@ def stay_on_its_core() -> None:
 
 
 def run(program: str) -> int:
-    """The exit status of a Python file."""
+    """Runs a Python file; returns its exit status."""
     try:
         runpy.run_path(program, run_name="__main__")
     except SystemExit as end:
@@ -66,7 +66,7 @@ def run(program: str) -> int:
             print(end.code, file=sys.stderr)
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException as error:
-        # From the program on: how it was started is no news.
+        # The traceback from the program on: frames of the launcher are left out.
         here = error.__traceback__
         while here is not None and here.tb_next is not None and here.tb_frame.f_code.co_filename != program:
             here = here.tb_next
@@ -76,7 +76,7 @@ def run(program: str) -> int:
 
 
 def end_with_the_launcher() -> None:
-    """The launcher writes nothing; when it is gone, the pipe from it ends."""
+    """Exits when the launcher is gone: it never writes to the pipe, so reading ends only then."""
     os.read(0, 1)
     os._exit(1)
 

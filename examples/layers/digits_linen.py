@@ -22,7 +22,7 @@ class Network(nn.Module):
         x = nn.relu(tnn.Conv(16, (3, 3), padding="VALID")(images))  # (N, 6, 6, 16)
         x = nn.relu(tnn.Conv(32, (3, 3), padding="VALID")(x))  # (N, 4, 4, 32)
         x = tnn.LayerNorm()(tnn.max_pool(x, (2, 2), (2, 2)))  # (N, 2, 2, 32)
-        # A weight for each place and channel, summed over all three: its shape comes from the feature maps.
+        # A weight for each position and channel, summed over all three: its shape comes from the feature maps.
         scores = tnn.Comprehension(
             "def last(x, weight, bias) -> (y) { y(n,o) = bias(o) + sum[h,w,c](x(n,h,w,c) * weight(o,h,w,c)) }",
             params={"weight": nn.initializers.lecun_normal(), "bias": nn.initializers.zeros},
@@ -32,7 +32,7 @@ class Network(nn.Module):
 
 
 def data() -> list[np.ndarray]:
-    """Images and labels to learn from, and those to be tested on."""
+    """Training images and labels, and those for testing."""
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     labels = digits.target.astype(np.int32)
@@ -41,7 +41,7 @@ def data() -> list[np.ndarray]:
 
 
 def main(epochs: int = 30, batch: int = 64) -> float:
-    """Trains, and returns the accuracy on digits that were not trained on."""
+    """Trains, and returns the accuracy on the test digits."""
     images, labels, test_images, test_labels = data()
     network = Network()
     variables = network.init(jax.random.key(0), images[:1])

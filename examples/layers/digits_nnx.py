@@ -1,4 +1,4 @@
-"""Reads handwritten digits with layers of `tcjax.nn`: two that Flax has as well, and one that is a formula of its own.
+"""Reads handwritten digits with layers of `tcjax.nn`: two that Flax also has, and one written as a formula.
 
 The data are scikit-learn's 1797 digits of 8 x 8 pixels; training is plain flax.nnx.
 """
@@ -49,7 +49,7 @@ def step(network: Network, optimizer: nnx.Optimizer, images: jax.Array, labels: 
 
 
 def data() -> list[np.ndarray]:
-    """Images and labels to learn from, and those to be tested on."""
+    """Training images and labels, and those for testing."""
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     labels = digits.target.astype(np.int32)
@@ -58,7 +58,7 @@ def data() -> list[np.ndarray]:
 
 
 def main(epochs: int = 30, batch: int = 64) -> float:
-    """Trains, and returns the accuracy on digits that were not trained on."""
+    """Trains, and returns the accuracy on the test digits."""
     images, labels, test_images, test_labels = data()
     network = Network(nnx.Rngs(0))
     steps = len(images) // batch

@@ -1,7 +1,7 @@
-"""Learns the heat equation from pictures: a stencil whose nine numbers are the parameters of a layer.
+"""Learns the heat equation from pictures, as a stencil whose nine numbers are the parameters of a layer.
 
-Heat that diffuses in a plane and is carried along by a wind follows a five-point formula, here on a periodic grid. The
-layer sees the temperatures now and a moment later, and learns the formula.
+Heat that diffuses in a plane and is carried by a wind follows a five-point formula, here on a periodic grid. The layer
+sees temperatures at one moment and the next, and learns the formula.
 """
 
 import jax
@@ -12,7 +12,7 @@ from flax import nnx
 
 import tcjax.nn as tnn
 
-# How much of the difference to its neighbours a point takes up, and how far the wind carries, each moment.
+# In each step: the share of the difference to its neighbours that a point takes up, and how far the wind carries.
 SPREAD, EAST, SOUTH = 0.15, 0.10, -0.06
 STENCIL = np.array(
     [
@@ -29,7 +29,7 @@ def later(float(N,H,W) now, float(3,3) stencil) -> (then) {
 
 
 def simulated(count: int, size: int, moments: int) -> np.ndarray:
-    """Temperatures ``(moments, count, size, size)`` of plates that begin at random, in double precision."""
+    """Temperatures ``(moments, count, size, size)`` of plates from random initial values, in double precision."""
     plates = [np.random.default_rng(0).normal(size=(count, size, size))]
     for _ in range(moments - 1):
         now = plates[-1]
@@ -40,7 +40,7 @@ def simulated(count: int, size: int, moments: int) -> np.ndarray:
 
 
 def main(steps: int = 400) -> float:
-    """Learns the stencil, and returns how far it is from the truth."""
+    """Learns the stencil, and returns its error."""
     plates = jnp.asarray(simulated(count=4, size=24, moments=4), jnp.float32)
     now, then = plates[:-1].reshape(-1, 24, 24), plates[1:].reshape(-1, 24, 24)
     layer = tnn.Comprehension(PROGRAM, params={"stencil": nnx.initializers.zeros}, rngs=nnx.Rngs(0))

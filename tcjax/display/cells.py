@@ -6,12 +6,12 @@ from typing import Final
 
 from ..markup import Axis, Rectangle, Span
 
-# A plane is asked at so many places along each axis: more would not be seen.
+# Positions tested along each axis of a plane: more would not be visible.
 FINEST: Final = 64
 
 
 def rectangles(cells: Iterable[tuple[int, int]]) -> tuple[Rectangle, ...]:
-    """The positions, ``(row, column)``, as few rectangles: runs of a row, joined with equal runs of the rows below."""
+    """The positions, ``(row, column)``, as few rectangles: runs in a row, joined with equal runs in the rows below."""
     by_row: dict[int, list[int]] = {}
     for row, column in sorted(set(cells)):
         by_row.setdefault(row, []).append(column)
@@ -30,7 +30,7 @@ def joined(rows: Iterable[tuple[Span, tuple[Span, ...]]]) -> tuple[Rectangle, ..
 
 
 def where(holds: Callable[[int, int], bool], rows: Axis, columns: Axis) -> tuple[Rectangle, ...]:
-    """Where a condition holds; on a large plane, tested in the middle of each of `FINEST` bands along an axis."""
+    """Where a condition holds; on a large plane it is tested in the middle of each of `FINEST` bands along an axis."""
     bands, steps = _bands(rows), _bands(columns)
     found: list[tuple[Span, tuple[Span, ...]]] = []
     for band in bands:

@@ -44,7 +44,7 @@ def _plane(points: Points) -> Plane | None:
     if blocks:
         left_out = tuple(_left_out(nest, blocks, rows, steps.get(row)))
         if left_out:
-            layers.append(Layer("blocks that are left out", left_out, 2, hatch=True))
+            layers.append(Layer("skipped blocks", left_out, 2, hatch=True))
         layers.append(Layer(_said(steps), blocks, 1, outline=True))
     others = [index for index in deciding - {row, column} if index in middle]
     at = "".join(f", {index} = {middle[index]}" for index in sorted(others, key=str))
@@ -57,7 +57,7 @@ def _axis(points: Points, index: IndexVar) -> Axis:
 
 
 def _axes(points: Points, stepped: list[IndexVar], deciding: frozenset[IndexVar]) -> tuple[IndexVar, IndexVar] | None:
-    """What runs downwards and to the right: an index of the result and a loop where both matter."""
+    """The indices drawn downwards and to the right: an index of the result and a loop if both matter."""
     long = [index for index in (*points.left, *points.loops) if points.extent(index) > 1]
     matter = [index for index in long if index in deciding or index in stepped]
     order = [*matter, *(index for index in long if index not in matter)]
@@ -82,7 +82,7 @@ def _nest(stage: planning.Compute | None) -> LoopNest | None:
 
 
 def _steps(node: LoopNest, points: Points) -> dict[IndexVar, int]:
-    """How many values of an index one trip of the loops of a nest, or one block of a pass, has."""
+    """Values of each index in one iteration of a nest's loops, or in one block of a pass."""
     form = node.whole.schedule
     if isinstance(form, Blocks):
         return _cuts(node, form, points)
@@ -93,7 +93,7 @@ def _steps(node: LoopNest, points: Points) -> dict[IndexVar, int]:
 
 
 def _cuts(node: LoopNest, blocks: Blocks, points: Points) -> dict[IndexVar, int]:
-    """The blocks of a pass in the indices of a statement: those that share a pass may have other names for them."""
+    """The blocks of a pass in a statement's own indices: statements that share a pass may name them differently."""
     nest = node.nest
     ranges = nest.ranges
     names = dict(zip(nest.axes, node.axes, strict=True))
@@ -110,7 +110,7 @@ def _cuts(node: LoopNest, blocks: Blocks, points: Points) -> dict[IndexVar, int]
 def _left_out(
     nest: LoopNest | None, blocks: tuple[Rectangle, ...], rows: Axis, down: int | None
 ) -> Iterator[Rectangle]:
-    """The blocks that the loop does not visit, as no point of theirs takes part: each tile has its part of the loop."""
+    """The blocks that the loop skips, because none of their points takes part."""
     if nest is None or down is None or nest.nest.reduce.guard is None:
         return
     form = nest.whole.schedule
@@ -135,7 +135,7 @@ def _said(steps: dict[IndexVar, int]) -> str:
 
 
 def _blocks(rows: Axis, columns: Axis, down: int | None, across: int | None) -> Iterator[Rectangle]:
-    """The blocks, unless they are too small to be seen."""
+    """The blocks, unless they are too small to be visible."""
     if down is None and across is None:
         return
     down, across = down or rows.extent, across or columns.extent
@@ -147,7 +147,7 @@ def _blocks(rows: Axis, columns: Axis, down: int | None, across: int | None) -> 
 
 
 def _tiles(subject: Subject) -> Drawn:
-    """The results of a schedule in tiles, and what a tile needs."""
+    """The tiles of a scheduled result, and what one tile needs."""
     tiles = dict(_tiled(subject))
     for heading, points in subject.statements:
         if points.is_empty:
@@ -162,7 +162,7 @@ def _tiles(subject: Subject) -> Drawn:
 
 
 def _tiled(subject: Subject) -> Iterator[tuple[str, planning.Compute]]:
-    """What a schedule computes tile by tile, by its target, but for what is inside of another's loops."""
+    """Statements that a schedule computes tile by tile, by target, except those computed inside another's loops."""
     for stage in subject.plan.scheduled or ():
         if isinstance(stage, planning.Tiled):
             own = [compute for compute, loops in stage.computes() if loops and compute.target == stage.target]
@@ -171,7 +171,7 @@ def _tiled(subject: Subject) -> Iterator[tuple[str, planning.Compute]]:
 
 
 def _tile_plane(stage: planning.Compute, points: Points) -> Plane | None:
-    """The result in the tiles of a schedule, on its last two axes that are cut or long."""
+    """The result in the tiles of a schedule, on its last two axes that are tiled or long."""
     piece, shape = stage.piece, points.bound.shapes[stage.target]
     cut = [n for n, (part, extent) in enumerate(zip(piece, shape, strict=True)) if 0 < part < extent]
     if not cut:
@@ -198,11 +198,11 @@ DOMAIN: Final = Kind(
     "domain",
     _planes,
     "which points take part, and in which blocks",
-    lambda _: "every point of its ranges takes part: a guard on indices, `where j <= i`, leaves some out",
+    lambda _: "every point of its ranges takes part; a guard on indices, such as `where j <= i`, would exclude some",
 )
 TILES: Final = Kind(
     "tiles",
     _tiles,
     "the tiles of a schedule",
-    lambda _: "tiles are those of a schedule: k.with_schedule(...).picture(...)",
+    lambda _: "tiles come from a schedule: k.with_schedule(...).picture(...)",
 )

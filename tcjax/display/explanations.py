@@ -34,7 +34,7 @@ from .subjects import Subject
 
 Described = Mapping[str, Any]
 
-# So many steps of a plan are drawn.
+# Most steps of a plan that are drawn.
 _MOST_BARS: Final = 24
 
 
@@ -44,7 +44,7 @@ def show_explanation(data: Described, plan: planning.Plan | None) -> str:
     statements = data["statements"]
     parts: list[Element] = [title("How it is computed", _total(data)), code(data["program"])]
     if data["facts"]:
-        parts.append(element("p", f"It is assumed that {', '.join(data['facts'])}."))
+        parts.append(element("p", f"Assumed: {', '.join(data['facts'])}."))
     if "no_gradient" in data:
         parts.append(element("p", "No gradient: ", quoted(str(data["no_gradient"]))))
     if "compiled" in data:
@@ -62,7 +62,7 @@ def show_explanation(data: Described, plan: planning.Plan | None) -> str:
 
 
 def _charts(data: Described) -> Iterator[Element]:
-    """Where the statements lie below the roof of the machine, and what is in memory while the plan runs."""
+    """The statements below the machine's roofline, and what is in memory while the plan runs."""
     works = [Work(each["target"], each["flops"], each["bytes"], each["seconds"]) for each in data["statements"]]
     if any(work.flops > 0 and work.bytes > 0 and work.seconds > 0 for work in works):
         yield figure("Roofline of the table of machines, a CPU (estimates)", roofline_svg(works, _roofs()))
@@ -74,20 +74,20 @@ def _charts(data: Described) -> Iterator[Element]:
             for n, each in enumerate(held[:_MOST_BARS], start=1)
         ]
         more = f", the first {_MOST_BARS} of {len(held)}" if len(held) > _MOST_BARS else ""
-        title = f"Temporary memory, step after step{more} (estimates)"
+        title = f"Temporary memory, step by step{more} (estimates)"
         yield figure(title, bars_svg(title, bars, ("kept for other steps", "the step's own"), limit))
 
 
 def _roofs() -> list[Roof]:
-    """Products of matrices from memory; below them the cache, and operations element by element."""
+    """The roof of matrix products from memory; below it, the roof of elementwise operations from the cache."""
     return [
         Roof("matrix products, from memory", 2 / CPU.multiply_add, 1 / CPU.memory_byte),
-        Roof("element by element, from the cache", 1 / CPU.element, 1 / CPU.cached_byte),
+        Roof("elementwise, from the cache", 1 / CPU.element, 1 / CPU.cached_byte),
     ]
 
 
 def _prices(described: Described) -> Element | None:
-    """The price of the plan and of the next best one."""
+    """The price of the plan and of the runner-up."""
     spent, other = described["spent"], described["runner_up"]
     if not sum(spent.values()):
         return None
@@ -103,7 +103,7 @@ def _priced(name: str, seconds: float, spent: Mapping[str, float]) -> Bar:
 
 
 def _of_plan(plan: planning.Plan) -> tuple[dict[str, StatementPicture], dict[str, Points]]:
-    """The pictures and the points of statements by their texts; none where expressions are too deep to be walked."""
+    """The pictures and the points of statements by their texts; none if expressions are nested too deeply."""
     try:
         pictures = {picture.statement: picture for picture in draw(Subject(plan)).statements}
         return pictures, dict(points_of(plan))
@@ -183,15 +183,15 @@ def _statement(
     if loops and "tiles" not in described:
         parts.append(details("the loops", code(_loops(described, loops))))
     if picture is not None:
-        parts.append(details("what takes part, and what one element reads", picture.figures()))
+        parts.append(details("which points take part, and what one element reads", picture.figures()))
     return element("div", *parts, class_="part")
 
 
 def _nest(loops: Described) -> str:
     """How the loops of a nest run."""
     tile = f", for {loops['tile'][1]} of {loops['tile'][0]} at a time" if loops["tile"] else ""
-    pieces = f", in {loops['parts']} parts that a condition cuts" if loops["parts"] > 1 else ""
-    together = f"{loops['rows']} side by side, {loops['unroll']} of these one after the other in each trip"
+    pieces = f", in {loops['parts']} parts, split by a condition" if loops["parts"] > 1 else ""
+    together = f"{loops['rows']} vectorised, unrolled {loops['unroll']} times"
     steps = f"{loops['loop']} runs {loops['rows'] * loops['unroll']} at a time"
     return f"{steps}{f': {together}' if loops['unroll'] > 1 else ''}{tile}{pieces}."
 
@@ -199,11 +199,11 @@ def _nest(loops: Described) -> str:
 def _tiles(tiles: Described) -> str:
     loops = ", ".join(f"{step['loop']} in 0:{step['extent']}" for step in tiles["loops"])
     shape = " x ".join(map(str, tiles["shape"]))
-    return f"In tiles of {shape}, one after the other for {loops}."
+    return f"In tiles of {shape}, one at a time, for {loops}."
 
 
 def _loops(described: Described, loops: tuple[IndexVar, ...]) -> str:
-    """The loops as they would be written, without what XLA makes of them; those of inline reductions are in it."""
+    """The loops as one would write them, not as XLA runs them; with those of inline reductions."""
     lines: list[str] = []
     for index in loops:
         given = described["ranges"][str(index)]

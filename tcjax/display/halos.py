@@ -1,4 +1,4 @@
-"""What the devices of a mesh give one another: the block of each along a dimension, and what it gets beside it."""
+"""What the devices of a mesh exchange: the block of each along a dimension, and the elements it receives around it."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -10,7 +10,7 @@ from ..planning.sharding import Exchange, Whole, tensor_of
 from .cells import rectangles
 from .subjects import Drawn, Heading, Kind, Mesh, Subject
 
-# So many devices are drawn, from the first on, and so many arrows.
+# Most devices drawn, from the first on, and most arrows.
 _DEVICES: Final = 16
 _ARROWS: Final = 24
 
@@ -83,7 +83,7 @@ def _plane(collective: Exchange | Whole, block: int, devices: int) -> Plane:
 
 
 def _arrows(got: Mapping[tuple[int, int], int]) -> Iterator[tuple[Rectangle, Rectangle]]:
-    """From the middle of neighbouring elements that one device gives to the same ones of the taker."""
+    """From the middle of adjacent elements that one device sends, to the same elements on the receiver."""
     by_pair: dict[tuple[int, int], list[int]] = {}
     for (taker, at), giver in got.items():
         by_pair.setdefault((giver, taker), []).append(at)
@@ -98,4 +98,4 @@ def _help(subject: Subject) -> str:
     return "no device of this mesh needs elements of another one"
 
 
-HALO: Final = Kind("halo", _planes, "the blocks of devices, and what each gets of others", _help)
+HALO: Final = Kind("halo", _planes, "the blocks of devices, and what each receives from others", _help)

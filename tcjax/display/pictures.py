@@ -12,7 +12,7 @@ from .scans import SCAN
 from .subjects import Heading, Kind, Subject
 from .wavefronts import WAVEFRONT
 
-# In the order in which they stand under a heading.
+# In the order in which they are shown under a heading.
 KINDS: Final = (HALO, WAVEFRONT, SCAN, DOMAIN, RAGGED, TILES, READS)
 
 
@@ -24,7 +24,7 @@ class StatementPicture:
     planes: tuple[Plane, ...]
 
     def figures(self) -> Element:
-        """The planes next to each other, each under its title."""
+        """The planes next to each other, each with its title."""
         return element("div", *(figure(plane.title, plane_svg(plane)) for plane in self.planes), class_="pictures")
 
 
@@ -35,7 +35,7 @@ class Picture:
     statements: tuple[StatementPicture, ...]
 
     def svg(self, across: int = 3) -> str:
-        """All planes as one self-contained SVG document, without scripts, so many in a row."""
+        """All planes as one self-contained SVG document without scripts, `across` of them in a row."""
         planes = [plane for statement in self.statements for plane in statement.planes]
         label = "; ".join(plane.title for plane in planes) or "nothing to draw"
         return standalone(beside([plane_svg(plane) for plane in planes], label, across))
@@ -56,8 +56,8 @@ class Picture:
 
 
 def draw(subject: Subject, kinds: tuple[Kind, ...] = KINDS) -> Picture:
-    """A picture of each statement, loop and mesh that has anything to show."""
-    # Of statements in the order of the program; what is not one of them comes first.
+    """A picture of each statement, loop and mesh that has something to show."""
+    # Statements in the order of the program, after everything else.
     found: dict[Heading, list[Plane]] = {heading: [] for heading, _ in subject.parts}
     others: dict[Heading, list[Plane]] = {}
     for kind in kinds:

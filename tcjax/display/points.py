@@ -11,7 +11,7 @@ from ..symbolic.affine import Atom
 
 Point = Mapping[IndexVar, int]
 
-# So many values of an index are tried for one that takes part.
+# Values of an index that are tried to find one that takes part.
 _MOST_TRIES: Final = 1000
 
 

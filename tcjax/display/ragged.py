@@ -1,4 +1,4 @@
-"""Ragged ranges: for each row, the elements that its ends, which are data, leave."""
+"""Ragged ranges: for each row, the elements between its bounds, which are data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -33,7 +33,7 @@ def _planes(subject: Subject) -> Drawn:
 
 
 def _known(plan: planning.Plan, values: Values) -> Iterator[tuple[ranges.Bound, Values]]:
-    """The values of a plan's parameters, and of those of the definitions that it calls, by their names there."""
+    """The values of a plan's parameters, and of the parameters of definitions that it calls, by name."""
     yield plan.bound, values
     for stage in plan.stages:
         if isinstance(stage, planning.Call):
@@ -54,12 +54,12 @@ def _ragged(points: Points) -> Iterator[ir.Range]:
 
 
 def _read(given: ir.Range) -> set[str]:
-    """The tensors that the ends of a range read."""
+    """The tensors that the bounds of a range read."""
     return {access.tensor.name for end in ir.ragged_ends((given,)) for access in ir.accesses(end)}
 
 
 def _plane(points: Points, given: ir.Range, values: Values, evaluate: Evaluate) -> Plane | None:
-    """A row for each value of the index that the ends depend on, of others the middle; None where there is no row."""
+    """A row for each value of the index that the bounds depend on; None if there are no rows."""
     depends = [index for index in _indices(given) if index in points.box]
     lo, hi = points.box[given.index]
     if not depends or any(points.extent(index) < 1 for index in depends):

@@ -25,7 +25,7 @@ def _rows(found: ranges.SymbolicRanges) -> Iterator[tuple[Cell, Cell, Cell]]:
         written = statement.target.name if isinstance(statement, (ir.Define, ir.Accumulate)) else statement.function
         for index, interval in given.intervals.items():
             yield written, _range(str(index), interval), quoted(given.reasons.get(index, ""))
-            # Said once for each statement.
+            # Given once for each statement.
             written = ""
 
 

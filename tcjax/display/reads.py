@@ -12,7 +12,7 @@ from .cells import rectangles
 from .points import Points
 from .subjects import Drawn, Kind, Subject
 
-# So many points of the loops are visited; beyond, a read covers the box of its subscripts' ends.
+# Most points of the loops that are visited; with more, a read is drawn as the box of its subscripts' bounds.
 _MOST_POINTS: Final = 1 << 12
 
 
@@ -24,7 +24,7 @@ def _planes(subject: Subject) -> Drawn:
 
 
 def _read_planes(points: Points) -> Iterator[Plane]:
-    """The element that is computed, then every tensor with the elements that it reads."""
+    """The computed element, then every tensor with the elements that are read."""
     statement = points.statement
     point = {index: value for index, value in points.middle().items() if index in points.left}
     if not points.loops:
@@ -108,7 +108,7 @@ def _visited(
 
 
 def _span(points: Points, index: Affine, point: Mapping[IndexVar, int], extent: int) -> tuple[int, int]:
-    """The hull of a subscript over the loops, inside of the tensor."""
+    """The hull of a subscript over the loops, inside the tensor."""
     if index.is_data:
         return 0, extent
     ends = [
@@ -124,7 +124,7 @@ def _span(points: Points, index: Affine, point: Mapping[IndexVar, int], extent: 
 
 
 def _drawn(shape: tuple[int, ...], varying: Iterable[int]) -> list[int]:
-    """The one or two dimensions that are drawn: along which reads run, then long ones, then the last."""
+    """The one or two dimensions that are drawn: first those along which reads run, then long ones, then the last."""
     wanted = set(varying)
     order = sorted(range(len(shape)), key=lambda n: (n not in wanted, shape[n] <= 1, -n))
     return sorted(order[:2])

@@ -1,4 +1,4 @@
-"""Values that go on from one another: a loop as a chain of steps, a running reduction as chunks and what they carry."""
+"""Scans: a loop as a chain of steps, a running reduction as chunks and what they carry."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,7 +10,7 @@ from ..planning.data.steps import Lagged, State, Steps
 from .points import Points
 from .subjects import Drawn, Kind, Subject
 
-# So many steps, elements, and chunks are drawn.
+# Most steps, elements and chunks that are drawn.
 _STEPS: Final = 12
 _ELEMENTS: Final = 64
 _CHUNKS: Final = 16
@@ -33,7 +33,7 @@ def _planes(subject: Subject) -> Drawn:
 
 
 def _chain(steps: Steps) -> Plane:
-    """The first steps in the order in which they run, and what each is given of earlier ones."""
+    """The first steps in the order in which they run, and what each receives from earlier ones."""
     count = min(steps.count, _STEPS)
     labels = tuple(Label(cell(0, step), str(steps.value(step))) for step in range(count))
     given: dict[str, int] = {}
@@ -42,7 +42,7 @@ def _chain(steps: Steps) -> Plane:
             case Lagged(tensor, lag) if lag:
                 given[f"{tensor} of {'the step' if lag == 1 else f'{lag} steps'} before"] = lag
             case State(tensor):
-                given[f"{tensor} as the step before leaves it"] = 1
+                given[f"{tensor} as the previous step leaves it"] = 1
             case _:
                 continue
     arrows = (
@@ -53,7 +53,7 @@ def _chain(steps: Steps) -> Plane:
     return Plane(
         f"{steps.count} steps along {steps.index}{part}",
         None,
-        Axis("steps in turn", 0, count),
+        Axis("steps in order", 0, count),
         (Layer(f"a step, and its {steps.index}", (((0, 1), (0, count)),), 0, opacity=0.2),),
         labels,
         tuple(group for group in arrows if group.pairs),
@@ -61,9 +61,9 @@ def _chain(steps: Steps) -> Plane:
 
 
 def _chunks(steps: Steps) -> Iterator[Plane]:
-    """The chunks of steps of which a derivative stores what goes in, and the blocks that run at once."""
+    """The chunks of steps for which a derivative stores only the inputs, and the blocks that run at once."""
     if steps.chunk is not None:
-        yield _pieces(f"a derivative computes {steps.chunk} steps again at a time", steps.count, steps.chunk)
+        yield _pieces(f"a derivative recomputes {steps.chunk} steps at a time", steps.count, steps.chunk)
     if steps.at_once is not None:
         where = ", ".join(steps.at_once.platforms)
         yield _pieces(f"on {where}: {steps.at_once.block} steps at once", steps.count, steps.at_once.block)
@@ -77,10 +77,10 @@ def _pieces(title: str, count: int, size: int) -> Plane:
     return Plane(
         title if end == count else f"{title}, the first {_CHUNKS} times",
         None,
-        Axis("steps in turn", 0, end),
+        Axis("steps in order", 0, end),
         (Layer(f"{size} steps", tuple(pieces), 0, outline=True),),
         (),
-        (Arrows("what the steps before leave", carried, 1),) if carried else (),
+        (Arrows("the state left by earlier steps", carried, 1),) if carried else (),
     )
 
 
@@ -88,11 +88,11 @@ def _pieces(title: str, count: int, size: int) -> Plane:
 
 
 def _running(node: Scan, lo: int, hi: int) -> Plane:
-    """The elements in chunks; what all chunks before one hold comes from the chunk before, or from a tree of chunks."""
+    """The elements in chunks; totals come from the previous chunk, or from a tree of chunks."""
     shown = min(hi - lo, _ELEMENTS)
 
     def placed(first: int, last: int) -> Span:
-        """Where elements lie, counted in the order in which they are met."""
+        """The positions of elements, counted in the order of the scan."""
         last = min(last, shown)
         return (lo + first, lo + last) if node.rising else (hi - last, hi - first)
 
@@ -103,9 +103,9 @@ def _running(node: Scan, lo: int, hi: int) -> Plane:
     title = f"running {name} along {node.index} on a CPU{part}"
     if node.looped:
         chunks = [((0, 1), placed(first, first + node.block)) for first in range(0, shown, node.block)]
-        arrows = (Arrows("what comes before a chunk", tuple(pairwise(chunks)), 1),) if len(chunks) > 1 else ()
+        arrows = (Arrows("total of earlier chunks", tuple(pairwise(chunks)), 1),) if len(chunks) > 1 else ()
         return Plane(title, None, axis, (_elements(chunks), _outlined(node, chunks)), (), arrows)
-    # The last chunk that is drawn has others after it, where not all are.
+    # If not all chunks are drawn, the last one drawn has others after it.
     last = -1 if shown == hi - lo else None
     levels = list(_levels(shown, node.block, is_all=last is not None))
     up: list[tuple[Rectangle, Rectangle]] = []
@@ -117,19 +117,19 @@ def _running(node: Scan, lo: int, hi: int) -> Plane:
         own = [((level, level + 1), placed(n * several, (n + 1) * several)) for n in range(-(-size // node.block))]
         chunks += own
         if level + 1 < len(levels):
-            # The level below has the whole of each chunk that another one comes after.
+            # The level below has the total of each chunk but the last.
             totals = [((level + 1, level + 2), span) for _, span in own[:last]]
             up += zip(own[:last], totals, strict=True)
             down += zip(totals, own[1:], strict=False)
         wide = several
     rows = Axis("level", 0, len(levels)) if len(levels) > 1 else None
-    groups = (Arrows("all of a chunk", tuple(up), 2), Arrows("what comes before a chunk", tuple(down), 1))
+    groups = (Arrows("total of a chunk", tuple(up), 2), Arrows("total of earlier chunks", tuple(down), 1))
     layers = (_elements([chunk for chunk in chunks if chunk[0] == (0, 1)]), _outlined(node, chunks))
     return Plane(title, rows, axis, layers, (), tuple(group for group in groups if group.pairs))
 
 
 def _levels(size: int, block: int, *, is_all: bool) -> Iterator[int]:
-    """How many numbers each level of the tree has: elements, chunks that others come after, and so on."""
+    """The size of each level of the tree: elements, chunks but the last, and so on."""
     while True:
         yield size
         if size <= block:
@@ -144,7 +144,7 @@ def _elements(chunks: list[Rectangle]) -> Layer:
 
 
 def _outlined(node: Scan, chunks: list[Rectangle]) -> Layer:
-    return Layer(f"chunks of {node.block}, one after the other inside", tuple(chunks), 0, outline=True)
+    return Layer(f"chunks of {node.block}, sequential inside", tuple(chunks), 0, outline=True)
 
 
 def _help(subject: Subject) -> str:

@@ -1,4 +1,4 @@
-"""What is drawn: a plan, what else is known of a call, and the statements and loops that pictures stand under."""
+"""What is drawn: a plan, what else is known about a call, and its statements and loops."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from ..planning.sharding import ShardedPlan
 from ..symbolic import Affine, IndexVar
 from .points import Points, walked
 
-# Of an end of a range in a program, at a point, with arrays by name.
+# Evaluates a bound of a range of a program at a point, with arrays by name.
 Evaluate = Callable[[Affine, ranges.Bound, Mapping[IndexVar, int], Mapping[str, Any]], int]
 # Arrays by name before a statement, from those of the parameters; only these where the others are not known.
 Compute = Callable[[ranges.Bound, int, Mapping[str, Any]], Mapping[str, Any]]
@@ -19,7 +19,7 @@ Compute = Callable[[ranges.Bound, int, Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands above the pictures of a statement or of a loop: its text, and how many come before it."""
+    """The heading of the pictures of a statement or loop: its text, and its number, from 0."""
 
     number: int
     text: str
@@ -70,7 +70,7 @@ Drawn = Iterator[tuple[Heading, Plane]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of picture: how it is drawn, what it shows, and what to do where there is none."""
+    """One kind of picture: how it is drawn, what it shows, and what to do if there is none."""
 
     name: str
     planes: Callable[[Subject], Drawn]

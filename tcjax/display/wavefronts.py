@@ -1,4 +1,4 @@
-"""Two nested loops that run by diagonals: the number of the step that computes each point, and what a point needs."""
+"""Two nested loops that run by diagonals: which step computes each point, and what a point needs."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from ..transforms import Diagonals
 from .cells import rectangles
 from .subjects import Drawn, Kind, Subject
 
-# So many points along each axis are drawn, from the first on.
+# Most points drawn along each axis, from the first on.
 _MOST: Final = 12
 
 
@@ -53,7 +53,7 @@ def _ends(span: tuple[int, int]) -> tuple[int, int]:
 def _help(subject: Subject) -> str:
     if not any(True for _ in subject.loops):
         return "a wavefront needs two loops, one inside the other, `for i in 1:N { for j in 1:M { ... } }`"
-    return "its loops run one step after the other: two nested loops run by diagonals where that is cheaper"
+    return "its loops run step by step: two nested loops run by diagonals only where that is cheaper"
 
 
 WAVEFRONT: Final = Kind("wavefront", _planes, "the steps of two nested loops, by diagonals", _help)

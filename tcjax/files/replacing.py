@@ -50,9 +50,9 @@ def replacing(path: str | os.PathLike[str], *, follow: bool) -> Iterator[BinaryI
 
 
 def remove_abandoned(directory: Path, seconds: float) -> None:
-    """Removes temporary files that nobody has written to for so long: those of writers that were killed.
+    """Removes temporary files that have not been written to for this long: those of killed writers.
 
-    What cannot be removed stays, and so does everything that `replacing` has not made.
+    Files that cannot be removed stay, and so does everything that `replacing` did not create.
     """
     with suppress(OSError):
         for path in [each for each in directory.iterdir() if _TEMPORARY.fullmatch(each.name)]:

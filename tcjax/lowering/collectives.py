@@ -40,7 +40,7 @@ def logsumexp(part: jax.Array, axes: Axes) -> jax.Array:
 
 
 def one_by_one(join: Callable[[Any, Any], Any], part: Any, axes: Axes) -> Any:
-    """Where there is no collective: each device gets all parts, arrays or tuples, in the order of the devices."""
+    """For reductions without a collective: each device gathers all parts, in the order of the devices."""
     every = lax.all_gather(part, axes, to="invarying")
     parts = [jax.tree.map(itemgetter(number), every) for number in range(lax.axis_size(axes))]
     return functools.reduce(join, parts)

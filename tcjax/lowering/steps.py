@@ -1,4 +1,4 @@
-"""Loops: one step after the other, by `lax.scan`."""
+"""Loops, step by step with `lax.scan` or in place."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -27,31 +27,31 @@ from .sizes import as_int32
 from .varying import steady, varies
 
 Arrays = Mapping[str, jax.Array]
-# What the steps so far leave: rows of each tensor, the last one first; states as a whole.
+# What is carried from step to step: the last rows of each tensor, latest first, and whole states.
 Carry = dict[str, tuple[jax.Array, ...]]
 Step = Callable[..., tuple[jax.Array, ...]]
-# The tangents of what a loop writes, of arrays and of their tangents.
+# Maps arrays and their tangents to the tangents of what a loop writes.
 Forward = Callable[[Arrays, Arrays], Arrays]
 
-# So many rows before a loop are steps of it, in its derivative.
+# Up to this many rows before a loop are treated as steps of it, in its derivative.
 MOST_ROWS_BEFORE: Final = 4
-# A combined number of linear maps stays below two to this power.
+# Composed linear maps must keep their numbers below two to this power.
 LARGEST_EXPONENT: Final = 120.0
-# A line of a cache holds 64 bytes.
+# Elements of a cache line of 64 bytes.
 FEW_ELEMENTS: Final = 16
 
 
 class WayBack(Protocol):
-    """How what a loop writes changes, and what it hands back."""
+    """A way to compute the tangents of a loop that has its own transpose."""
 
     def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Forward) -> Arrays | None:
-        """The tangents of what was `found` by ``forward(given, moving)``, with another transpose, if there is one."""
+        """The tangents of `found`, like ``forward(given, moving)`` but with its own transpose; None without one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ByProgram:
-    """The adjoint of a loop as a program of its own, which stores at most so many bytes; `run` computes a plan."""
+    """The adjoint of a loop as a program, which stores at most `most` bytes; `run` runs a plan."""
 
     program: ir.Function
     most: int
@@ -59,7 +59,7 @@ class ByProgram:
     run: Callable[[Plan, Arrays], tuple[jax.Array, ...]]
 
     def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Forward) -> Arrays | None:
-        """The tangents of what was `found` by ``forward(given, moving)``, which the program transposes, if it can."""
+        """The tangents of `found`, as ``forward(given, moving)`` computes them; the program is the transpose."""
         plan = plan_adjoint(self.program, self.most)
         floats = moving_names({name: given[name] for name in self.arguments})
         smooth = [tensor.name for tensor in self.program.returns if tensor.name in moving_names(found)]
@@ -84,7 +84,7 @@ def moving_names(arrays: Arrays) -> list[str]:
 
 
 def all_tangents(arrays: Arrays, moving: Arrays) -> dict[str, Any]:
-    """A tangent for each of the arrays: of what does not move, one without values."""
+    """A tangent for each of the arrays: of type float0 for those without."""
     return {n: moving[n] if n in moving else np.zeros(a.shape, jax.dtypes.float0) for n, a in arrays.items()}
 
 
@@ -96,15 +96,15 @@ def lower_steps(
     shifts: Mapping[str, Step] | None = None,
     found: Arrays | None = None,
 ) -> dict[str, jax.Array]:
-    """What a loop writes that something behind it needs; `step` computes the results of one step.
+    """What a loop writes and later statements need; `step` computes the results of one step.
 
-    Or, in the place of a tensor, by what it `shifts` that. Of a derivative that only needs what all steps write, and
-    has `found` it before, no step runs.
+    `shifts` are steps that compute, instead of a tensor, what is added to it first. If a derivative only needs rows
+    that were `found` before, no step runs again.
     """
     if not steps.count:
         return {kept.tensor: content_before(kept, known) for kept in steps.kept if kept.stays}
     if isinstance(way_back, ByProgram):
-        # The program begins with whole tensors.
+        # The adjoint program takes whole tensors.
         parts = [kept for kept in steps.kept if kept.held is not None and kept.tensor in known]
         known = {**known, **{kept.tensor: content_before(kept, known) for kept in parts}}
         steps = replace(steps, kept=tuple(replace(kept, held=None) for kept in steps.kept))
@@ -116,10 +116,10 @@ def lower_steps(
     def run(used: dict[str, jax.Array], before: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return batch_first(before or in_turn_or_at_once(steps, used, step, _in_place, shifts))
 
-    # The derivative of what is read and written in place would take as long for a step as for all of them.
+    # The derivative of an in-place update would take as long for one step as for all.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        # To compute a step again, all rows are needed that it is given.
+        # Recomputing a step needs all rows that it reads.
         whole = steps.whole if steps.again else steps
 
         def stacked(used: Arrays) -> dict[str, jax.Array]:
@@ -152,7 +152,7 @@ def in_turn_or_at_once(
     in_turn: Callable[[Steps, Arrays, Step], dict[str, jax.Array]],
     shifts: Mapping[str, Step] | None = None,
 ) -> dict[str, jax.Array]:
-    """One step after the other, or on platforms that the plan names many at once."""
+    """The steps one by one, or several at once on platforms for which the plan says so."""
     if steps.at_once is None or any(map(is_placed, known.values())):
         return in_turn(steps, known, step)
 
@@ -164,7 +164,7 @@ def in_turn_or_at_once(
 
 
 def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
-    """All steps in one loop that reads and writes rows of whole arrays."""
+    """All steps in one loop that reads and writes rows of whole arrays in place."""
     given = Given.of(steps, known)
     stays = [(kept, kept.dimension) for kept in steps.kept if kept.stays and kept.dimension is not None]
     along = {kept.tensor: 0 if lies_apart(kept.shape, d) else d for kept, d in stays}
@@ -189,9 +189,9 @@ def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
 
 
 def lies_apart(shape: Sequence[int], dimension: int) -> bool:
-    """Whether a row along a dimension is in pieces that are shorter than a line of a cache.
+    """Whether a row along a dimension is in pieces that are shorter than a cache line.
 
-    A step would read or write a line for each; with the rows one after the other it does so for what it needs.
+    A step would read or write a whole line for each piece; contiguous rows avoid that.
     """
     return prod(shape[:dimension]) > 1 and prod(shape[dimension + 1 :]) < FEW_ELEMENTS
 
@@ -243,9 +243,9 @@ def _stacked(
 
 
 def _rows_before(steps: Steps, known: Arrays) -> int:
-    """The number of rows before the loop, where they are steps too: such as give what is there.
+    """The number of rows before the loop that can be treated as steps, which return the existing rows.
 
-    Then nothing is cut off the arrays that the steps are given, and nothing joined to what they write.
+    Then no arrays are sliced before the loop or concatenated after it.
     """
     if steps.apart != 1:
         return 0
@@ -262,17 +262,17 @@ def _rows_before(steps: Steps, known: Arrays) -> int:
     shared = sum(known[taken.tensor].nbytes for _, taken in steps.inputs if isinstance(taken, Whole))
     rows = [known[taken.tensor].nbytes // max(1, steps.count) for _, taken in steps.inputs if isinstance(taken, Window)]
     [more] = found if len(found) == 1 else [0]
-    # What all steps share would be guarded in each.
+    # Each step would have to guard what all steps share.
     return more if more <= MOST_ROWS_BEFORE and shared <= 2 * sum(rows) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A part of an array that moves with the steps: where it begins in step 0, and by how much it moves.
+    """A slice of an array that moves with the steps: where it begins in step 0, and how far it moves per step.
 
-    A dimension in `dropped` has one element, and is none of the part's. Zeros lie around the array where a part reaches
-    beyond it, before `low` and behind the `extents`; or what is looked up there is zero. It `is_odd` where the parts of
-    all steps are no rows of the array.
+    Dimensions in `dropped` have one element and are squeezed out. Where slices reach out of bounds, the array is padded
+    with zeros (`low` elements before its `extents`), or look-ups there give zero. It `is_odd` if the slices of all
+    steps are not rows of the array.
     """
 
     array: jax.Array
@@ -316,12 +316,12 @@ class Rows:
         return len(moving) != 1 or self.dropped != moving
 
     def __call__(self, at: Any) -> jax.Array:
-        """The part of a step."""
+        """The slice of a step."""
         starts = [begin + move * at if move else begin for begin, move in zip(self.begins, self.moves, strict=True)]
         return lax.squeeze(lax.dynamic_slice(self.array, starts, self.sizes), self.dropped)
 
     def looked_up(self, at: jax.Array) -> jax.Array:
-        """The parts of these steps, element by element where they move: zero beyond the array."""
+        """The slices of these steps, gathered along the dimensions that move: zero out of bounds."""
         array = self.array
         for d, (begin, move, size) in reversed([*enumerate(zip(self.begins, self.moves, self.sizes, strict=True))]):
             if move or d in self.dropped:
@@ -331,19 +331,19 @@ class Rows:
         return array
 
     def without_around(self, array: jax.Array) -> jax.Array:
-        """What lies in such an array where no zeros lie around this one."""
+        """An array of the padded shape, without the padding."""
         limits = [low + extent for low, extent in zip(self.low, self.extents, strict=True)]
         return lax.slice(array, self.low, limits) if array.shape != self.extents else array
 
     def closely(self) -> Callable[[Any], jax.Array]:
-        """The part of a step, from a copy with one after the other where each `lies_apart`."""
+        """A function that gives the slice of a step, from a contiguous copy where a slice `lies_apart`."""
         if self.is_odd or not lies_apart(self.array.shape, self.dropped[0]):
             return self
         parts = self.all()
         return lambda at: lax.dynamic_index_in_dim(parts, at, keepdims=False)
 
     def all(self) -> jax.Array:
-        """The parts of all steps."""
+        """The slices of all steps, stacked."""
         [d] = self.dropped
         stride, last = self.moves[d], self.begins[d] + self.moves[d] * (self.count - 1)
         low, high = min(self.begins[d], last), max(self.begins[d], last)
@@ -353,7 +353,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the steps are given: arrays as a whole, and parts that move."""
+    """What the steps receive: whole arrays, and slices that move."""
 
     steps: Steps
     whole: Arrays
@@ -386,15 +386,15 @@ class Given:
     def guarded(
         self, carry: Carry, moving: Arrays, at: jax.Array, step: Step, live: jax.Array, known: Arrays
     ) -> tuple[Carry, list[jax.Array]]:
-        """The same of a step that may be before the loop: then it gives the rows that are there.
+        """`results` of a step that may be before the loop, which then returns the existing rows.
 
-        What it computes then is not used, and has a derivative of zero whatever comes out: its operands are ones, where
-        they could make it anything else.
+        What it computes then is not used and must have a zero derivative: operands that could make it inf or NaN are
+        replaced by ones.
         """
         steps, rows_before = self.steps, max(kept.order for kept in self.steps.kept)
 
         def safe(array: jax.Array) -> jax.Array:
-            # The only step before the loop hands its derivative on to zeros.
+            # The single step before the loop only passes its derivative on to zeros.
             return array if steps.is_tame and rows_before == 1 else jnp.where(live, array, jnp.ones((), array.dtype))
 
         inside = replace(self, whole={name: safe(array) for name, array in self.whole.items()})
@@ -413,7 +413,7 @@ class Given:
         return after, [new[name] for name in stays]
 
     def before(self, kept: Kept, at: jax.Array, known: Arrays, like: jax.Array) -> jax.Array:
-        """The row of a step that is before the loop."""
+        """The existing row of a step before the loop."""
         if kept.tensor not in known or kept.held is None or kept.dimension is None:
             return jnp.zeros_like(like)
         rows = kept.held[1] - kept.held[0]
@@ -424,9 +424,9 @@ class Given:
         return lax.dynamic_index_in_dim(known[kept.tensor], place, kept.dimension, keepdims=False)
 
     def at_once(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
-        """What steps in a row hand on, and their rows of what stays: all at once, where no number can overflow by that.
+        """The carry after consecutive steps, and the rows that they keep: at once, if nothing can overflow by that.
 
-        A product of many factors overflows where one step after the other may not.
+        A product of many factors may overflow where the steps, one by one, do not.
         """
         leaves, tree = jax.tree.flatten((dict(self.whole), carry, dict(moving), values))
 
@@ -449,7 +449,7 @@ class Given:
         return jax.tree.unflatten(jax.tree.structure(shape), found)
 
     def in_turn(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
-        """The same one step after the other."""
+        """The same, step by step."""
 
         def body(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
             return self.results(carry, *inside, step)
@@ -457,7 +457,7 @@ class Given:
         return _in_turn(body, self.steps.backwards, carry, (moving, values))
 
     def together(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
-        """The same at once: every step is given what the one before it leaves."""
+        """The same at once: each step receives the carry computed by the scan."""
         _, before = self.maps(carry, moving, values, step)
         carries = {name: (before[name],) if name in before else () for name in carry}
         after, rows = jax.vmap(lambda carry, moving, at: self.results(carry, moving, at, step))(carries, moving, values)
@@ -465,13 +465,13 @@ class Given:
         return jax.tree.map(lambda a: a[end], after), rows
 
     def fit(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> jax.Array:
-        """Whether no number overflows that a scan of the maps of these steps computes."""
+        """Whether the scan of these steps' maps does not overflow."""
         return jnp.stack([jnp.bool_(True), *self.maps(carry, moving, values, step)[0]]).all()
 
     def maps(
         self, carry: Carry, moving: Arrays, values: jax.Array, step: Step
     ) -> tuple[list[jax.Array], dict[str, jax.Array]]:
-        """For each tensor that is added to whether its numbers are small enough; what each step is given of all."""
+        """For each tensor that steps add to, whether its scan fits; and the carry before each step, of all tensors."""
         assert self.steps.at_once is not None
         fits: list[jax.Array] = []
         before: dict[str, jax.Array] = {}
@@ -482,7 +482,7 @@ class Given:
             def new(
                 old: jax.Array, others: Arrays, moving: Arrays, at: jax.Array, name: str = name, step: Step = step
             ) -> jax.Array:
-                # Nothing needs what is not known yet.
+                # Tensors that are not known yet are not read.
                 carried = {n: tuple(map(jnp.zeros_like, rows)) for n, rows in carry.items()}
                 carried |= {n: (row,) for n, row in others.items()}
                 return self.results({**carried, name: (old,)}, moving, at, step)[0][name][0]
@@ -515,7 +515,7 @@ class Given:
         return fits, before
 
     def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
-        """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
+        """The carry after step number `at` (counted upwards), and the rows that it keeps."""
         arrays = {**self.whole, **moving}
         for name, taken in self.steps.inputs:
             match taken:
@@ -547,7 +547,7 @@ class Given:
 
 @jax.custom_jvp
 def linear_scan(weights: jax.Array, numbers: jax.Array) -> jax.Array:
-    """``h[t] = weights[t] * h[t-1] + numbers[t]`` along the first axis, from zero, in a tree of pairs."""
+    """``h[t] = weights[t] * h[t-1] + numbers[t]`` along the first axis, from zero, as an associative scan."""
 
     def combined(one: tuple[jax.Array, ...], two: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         return one[0] * two[0], two[0] * one[1] + two[1]
@@ -564,7 +564,7 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def joined_by(reducer: Reducer) -> Callable[..., jax.Array]:
-    """How a step joins two values: a builtin has a derivative where it joins nothing and nothing, too."""
+    """How a step combines two values; builtins also have a derivative where both are the identity."""
     return combine(reducer) if reducer.joins is None else BUILTINS[reducer.joins]
 
 
@@ -596,14 +596,14 @@ def scan_of(reducer: Reducer, numbers: jax.Array, shifts: jax.Array | None = Non
 
 
 def _products_fit(weights: jax.Array, numbers: jax.Array, start: jax.Array) -> jax.Array:
-    """Whether nothing overflows in a scan of linear maps."""
+    """Whether a scan of linear maps does not overflow."""
     growth = jnp.sum(jnp.maximum(jnp.log2(jnp.abs(weights)), 0), axis=0).max(initial=0)
     size = jnp.maximum(jnp.abs(numbers).max(initial=0), jnp.abs(start).max(initial=0))
     return growth + jnp.log2(size * (len(numbers) + 1) + 1) < LARGEST_EXPONENT
 
 
 def _sums_fit(shifts: jax.Array, numbers: jax.Array, start: jax.Array, nothing: jax.Array) -> jax.Array:
-    """Whether nothing overflows in a scan of shifts; what joins nothing may be infinite."""
+    """Whether a scan of shifts does not overflow; the identity may be infinite."""
 
     def size(array: jax.Array) -> jax.Array:
         return jnp.where(array == nothing, 0, jnp.abs(array))
@@ -621,12 +621,12 @@ def _in_turn(
 def _scanned(
     run: Callable[..., tuple[Carry, list[jax.Array]]], first: Carry, given: Any, steps: Steps, size: int | None
 ) -> tuple[Carry, list[jax.Array]]:
-    """All steps, which `run` does; in chunks of a `size`, if any, of which a derivative stores what goes in."""
+    """All steps by `run`; if `size` is given, in chunks, for which a derivative stores only the inputs."""
     count, backwards = steps.count, steps.backwards
     if size is None or size >= count:
         return run(first, given)
     chunks, rest = count // size, count % size
-    # Of the order in which they run, the steps that fill no chunk are the last.
+    # The steps that do not fill a chunk run last.
     cut = rest if backwards else count - rest
     low, high = jax.tree.map(lambda a: a[:cut], given), jax.tree.map(lambda a: a[cut:], given)
     whole, part = (high, low) if backwards else (low, high)
@@ -642,7 +642,7 @@ def _scanned(
 
 
 def content_before(kept: Kept, known: Arrays) -> jax.Array:
-    """A tensor before the loop: zeros where nothing was written."""
+    """A tensor before the loop: zeros where it has not been written."""
     found = known.get(kept.tensor)
     if found is None:
         return jnp.zeros(kept.shape, numeric(kept.dtype))
@@ -654,7 +654,7 @@ def content_before(kept: Kept, known: Arrays) -> jax.Array:
 
 
 def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
-    """What the first step is given of a tensor: the rows before it, or all of it."""
+    """What the first step receives of a tensor: the rows before it, or the whole tensor."""
     if kept.dimension is None:
         return (content_before(kept, known),)
     rest = (*kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
@@ -672,7 +672,7 @@ def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
 
 
 def _joined(kept: Kept, steps: Steps, known: Arrays, rows: jax.Array) -> jax.Array:
-    """The tensor with the rows of all steps in it."""
+    """The tensor with the rows of all steps written to it."""
     dimension = kept.dimension
     assert dimension is not None
     if kept.many > 1:

@@ -1,4 +1,4 @@
-"""The derivative of a loop that computes its steps again, from the rows that they left: it stores nothing else."""
+"""The derivative of a loop that recomputes its steps from the rows that they wrote: nothing else is stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +20,13 @@ Sums = dict[str, jax.Array]
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The way back of a loop, with all rows that its steps need: one step after the other from the last one."""
+    """The backward pass of a loop, from all rows that its steps need, starting with the last step."""
 
     steps: Steps
     step: Step
 
     def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Forward) -> Arrays:
-        """The tangents of what was `found` by ``forward(given, moving)``, which the steps backwards transpose."""
+        """The tangents of `found`, as ``forward(given, moving)`` computes them; `back` is the transpose."""
         names, floats, smooth = list(given), moving_names(given), moving_names(found)
 
         def ahead(arrays: Sequence[Any], moving: Sequence[Any]) -> list[Any]:
@@ -45,7 +45,7 @@ class Again:
         return dict(zip(smooth, tangents, strict=True))
 
     def back(self, known: Arrays, found: Arrays, cotangents: Arrays, forward: Forward) -> Sums:
-        """What the arrays of a loop receive."""
+        """The cotangents of the arrays of a loop."""
 
         def transposed(known: Sums, _: Sums, cotangents: Sums) -> Sums:
             floats = {name: known[name] for name in moving_names(known)}
@@ -68,7 +68,7 @@ class Again:
             ways = dict.fromkeys(self.steps.at_once.platforms, transposed)
             return batch_first(lax.platform_dependent(known, found, cotangents, **ways, default=in_turn))
 
-        # As forward: the derivative of what is written in place would take as long for a step as for all of them.
+        # As in the forward pass: the derivative of an in-place update would take as long for one step as for all.
         @run.defjvp
         def _(primals: Any, tangents: Any) -> Any:
             found, moved = jax.jvp(transposed, primals, tangents)
@@ -78,13 +78,13 @@ class Again:
 
 
 def in_place(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, step: Step) -> Sums:
-    """All steps in one loop, from the last one on, that adds what each hands back to whole arrays."""
+    """All steps in one loop, last step first, which adds the cotangents that each gives to whole arrays."""
     given = Given.of(steps, known)
     reads = {name: rows.closely() for name, rows in given.moving.items()}
     sources = {n: t.tensor for n, t in steps.inputs if isinstance(t, (Window, Lagged)) and n in given.moving}
     left = {kept.tensor: _Left.of(kept, steps, found) for kept in steps.kept}
     weights = {kept.tensor: _Left.of(kept, steps, cotangents) for kept in steps.kept if kept.tensor in cotangents}
-    # What is read in several ways is added up in one array, where nothing lies around it.
+    # Cotangents of a tensor that is read in several ways share one array, if it needs no padding.
     sums = {name: _Sum.of(rows, [*sources.values()].count(sources[name]) > 1) for name, rows in given.moving.items()}
     sums = {name: each for name, each in sums.items() if jnp.issubdtype(each.rows.array.dtype, jnp.floating)}
     places = {name: _place(name, sources[name], each, known) for name, each in sums.items()}
@@ -137,9 +137,9 @@ def in_place(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, ste
 
 
 def by_factors(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, step: Step) -> Sums:
-    """The same where each row is one number: all steps at once say by what they hand it back, and to whom.
+    """The same if each row is one number: all steps compute at once the factors of their cotangents.
 
-    Only what one step hands back to another is computed one after the other: a sum of products of numbers.
+    Only the cotangents that steps pass to each other are computed in order, as sums of products of numbers.
     """
     given = Given.of(steps, known)
     sources = {n: t.tensor for n, t in steps.inputs if isinstance(t, (Window, Lagged)) and n in given.moving}
@@ -185,7 +185,7 @@ def _received(
     parts: Iterable[tuple[str, jax.Array]],
     pending: Carry,
 ) -> Sums:
-    """What the arrays of a loop receive: those that steps share, those of which they have parts, and rows before it."""
+    """Cotangents of a loop's arrays: those that steps share, those that they slice, and the rows before the loop."""
     handed: Sums = {}
     kept_by = {kept.tensor: kept for kept in steps.kept}
     floats = moving_names(known)
@@ -206,7 +206,7 @@ def _received(
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """The rows of a tensor that the loop wrote, and of those before it."""
+    """The rows of a tensor that the loop wrote, and the rows before it."""
 
     array: jax.Array
     axis: int
@@ -222,13 +222,13 @@ class _Left:
         return _Left(array, axis, kept, steps)
 
     def row(self, at: Any, lag: int) -> jax.Array:
-        """The row that was written so many steps before a step; some row, where the tensor has none."""
+        """The row that was written `lag` steps earlier; an arbitrary row if the tensor has none there."""
         before = lag if self.steps.backwards else -lag
         place = (at + before) * self.steps.apart + (self.steps.low + self.kept.offset)
         return lax.dynamic_index_in_dim(self.array, place, self.axis, keepdims=False)
 
     def rows(self, lag: int) -> jax.Array:
-        """The same for all steps, one row after the other."""
+        """The same for all steps, stacked."""
         before = lag if self.steps.backwards else -lag
         low, apart, count = (
             before * self.steps.apart + self.steps.low + self.kept.offset,
@@ -245,13 +245,13 @@ class _Left:
         return jnp.moveaxis(lax.slice_in_dim(array, low, high, apart, self.axis), self.axis, 0)
 
     def before(self, at: Any) -> tuple[jax.Array, ...]:
-        """What a step is given of it."""
+        """The earlier rows that a step receives."""
         return tuple(self.row(at, lag) for lag in range(1, self.kept.order + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """What is added up of parts of an array; `shared` where other parts are added to it, or these overlap."""
+    """A sum of cotangents of slices; `shared` if slices overlap, or other slices are added to it."""
 
     rows: Rows
     shared: bool
@@ -262,7 +262,7 @@ class _Sum:
 
     @property
     def in_front(self) -> int | None:
-        """The dimension that is the first one meanwhile."""
+        """The dimension that is moved to the front during the loop."""
         rows = self.rows
         return rows.dropped[0] if not rows.is_odd and lies_apart(rows.array.shape, rows.dropped[0]) else None
 
@@ -275,7 +275,7 @@ class _Sum:
         return self.rows.without_around(found)
 
     def added(self, total: jax.Array, part: jax.Array, at: Any) -> jax.Array:
-        """The sum with the part of a step."""
+        """The sum with the slice of a step added."""
         part = lax.expand_dims(part, self.rows.dropped)
         starts = [b + m * at if m else b for b, m in zip(self.rows.begins, self.rows.moves, strict=True)]
         if self.in_front is not None:
@@ -287,13 +287,13 @@ class _Sum:
 
 
 def _place(name: str, tensor: str, each: _Sum, known: Arrays) -> str:
-    """Where parts of a tensor are added up: with others that lie in the same way."""
+    """The name of the sum for a read: reads of a tensor with the same layout share one."""
     plain = tensor in known and each.rows.array.shape == known[tensor].shape
     return f"{tensor} {each.in_front}" if plain else name
 
 
 def _as_held(kept: Kept, array: jax.Array) -> jax.Array:
-    """Of a tensor those rows that are there before the loop."""
+    """The rows of a tensor that exist before the loop."""
     if kept.held is None:
         return array
     assert kept.dimension is not None
@@ -301,7 +301,7 @@ def _as_held(kept: Kept, array: jax.Array) -> jax.Array:
 
 
 def _before(kept: Kept, steps: Steps, weights: jax.Array, pending: tuple[jax.Array, ...]) -> jax.Array:
-    """What the rows before a loop receive: their own weights where no step writes them, and what steps hand back."""
+    """Cotangents of the rows before a loop: their own where no step overwrites them, plus those from steps."""
     axis, low = kept.dimension, steps.low + kept.offset
     assert axis is not None
     found = _as_held(kept, weights)

@@ -1,4 +1,4 @@
-"""Bars in SVG, one below the other, each in parts; a line may say how long one may be."""
+"""Stacked bars in SVG, one below the other, with an optional line for a limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ _BAR: Final = 13.0
 _STEP: Final = 36.0
 _LINE: Final = 17.0
 _LETTER: Final = 7.0
-# A limit further away than this many times the longest bar is told, but not drawn.
+# A limit more than this many times the longest bar is written, but not drawn.
 _FAR: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is beside a bar, its parts, and what they are together."""
+    """The label of a bar, its parts, and their total."""
 
     name: str
     parts: tuple[float, ...]
@@ -28,7 +28,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How long a bar may be."""
+    """A limit for bars."""
 
     value: float
     text: str
@@ -76,7 +76,7 @@ def bars_svg(title: str, bars: Sequence[Bar], parts: Sequence[str], limit: Limit
 
 
 def _short(name: str, beside: int) -> str:
-    """The name, as far as there is room beside its text."""
+    """The name, as far as there is room next to its text."""
     most = max(8, int(_WIDTH / _LETTER) - beside - 2)
     return name if len(name) <= most else f"{name[: most - 2]}.."
 

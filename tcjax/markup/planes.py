@@ -20,9 +20,9 @@ _LEAST_MARK: Final = 3.0
 _LEFT: Final = 52.0
 _TOP: Final = 8.0
 _LETTER: Final = 7.0
-# A label of so many letters fits into a cell of the largest size.
+# Letters of a label that fit in a cell of the largest size.
 _LABEL: Final = 11.0
-# A row is so high where arrows lead from row to row.
+# Height of a row with arrows from row to row.
 _LEAST_ROW: Final = 26.0
 # Room above a line of cells for the arcs of its arrows.
 _ARCS: Final = 34.0
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Rectangles of one colour, and what they are; `outline` shows borders alone, `hatch` slanted lines in them."""
+    """Rectangles of one colour, and their name; `outline` shows only borders, `hatch` slanted lines in them."""
 
     name: str
     rectangles: tuple[Rectangle, ...]
@@ -63,7 +63,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Arrows:
-    """Arrows of one colour, each from the middle of a rectangle to that of another, and what they are."""
+    """Arrows of one colour, each from the middle of a rectangle to that of another, and their name."""
 
     name: str
     pairs: tuple[tuple[Rectangle, Rectangle], ...]
@@ -83,7 +83,7 @@ class Plane:
 
     @property
     def spoken(self) -> str:
-        """The title and the legend, for those who do not see the picture."""
+        """The title and the legend, for screen readers."""
         return "; ".join([self.title, *(part.name for part in (*self.layers, *self.arrows))])
 
 
@@ -127,7 +127,7 @@ def plane_svg(plane: Plane) -> Element:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Where positions lie on the sheet."""
+    """Coordinates of positions on the sheet."""
 
     rows: Axis
     columns: Axis
@@ -136,7 +136,7 @@ class _Grid:
     top: float
 
     def box(self, rectangle: Rectangle) -> tuple[float, float, float, float]:
-        """The left and the upper edge, the width and the height, wide enough to be seen."""
+        """The left and the upper edge, the width and the height, large enough to be visible."""
         (top, bottom), (left, right) = rectangle
         across, down = self.width / self.columns.extent, self.height / self.rows.extent
         x, wide = _seen((left - self.columns.lo) * across, (right - left) * across, self.width)
@@ -155,7 +155,7 @@ def _shown(layer: Layer, x: float, y: float, wide: float, high: float) -> list[E
 
 
 def _inside(label: Label, x: float, y: float, wide: float, high: float) -> list[Element]:
-    """The label, smaller in a small cell; none where it would not fit."""
+    """The label, smaller in a small cell; none if it would not fit."""
     size = min(_LABEL, 1.6 * wide / max(1, len(label.text)), 0.9 * high)
     if size < 5:
         return []
@@ -201,7 +201,7 @@ def _beside(name: str, y: float, *, is_flat: bool) -> Element:
 
 
 def _paint(layer: Layer) -> dict[str, str | float]:
-    """A class for the style sheet, and a colour for where there is none."""
+    """A class for the style sheet, and a colour in case there is none."""
     number = layer.colour % COLOURS
     colour = LIGHT[f"c{number}"]
     if layer.outline:

@@ -1,4 +1,4 @@
-"""Rooflines in SVG: operations for each byte against operations a second, below what a machine can do at most.
+"""Rooflines in SVG: operations per second against operations per byte, below the machine's limits.
 
 After Williams, Waterman and Patterson 2009.
 """
@@ -22,7 +22,7 @@ _UNITS: Final = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done: operations, bytes moved, and the seconds that it takes."""
+    """A piece of work: operations, bytes moved, and the seconds that it takes."""
 
     name: str
     flops: int
@@ -31,25 +31,25 @@ class Work:
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte."""
+        """Operations per byte."""
         return self.flops / self.bytes
 
     @property
     def rate(self) -> float:
-        """Operations a second."""
+        """Operations per second."""
         return self.flops / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """What a machine does at most: `peak` operations a second, `traffic` bytes a second."""
+    """The limits of a machine: `peak` operations per second, `traffic` bytes per second."""
 
     name: str
     peak: float
     traffic: float
 
     def rate(self, intensity: float) -> float:
-        """The operations a second of what does so many for each byte."""
+        """The attainable operations per second at an intensity."""
         return min(self.peak, intensity * self.traffic)
 
 
@@ -63,22 +63,22 @@ class _Scale:
     y1: int
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where an intensity and a rate lie."""
+        """Coordinates of an intensity and a rate."""
         across, up = (log10(x) - self.x0) / (self.x1 - self.x0), (log10(y) - self.y0) / (self.y1 - self.y0)
         return _LEFT + across * _WIDTH, _TOP + _HEIGHT - up * _HEIGHT
 
 
 def roofline_svg(works: Sequence[Work], roofs: Sequence[Roof]) -> Element:
-    """A dot for each work on logarithmic axes, and the roofs: sloped where memory decides, flat where arithmetic does.
+    """A dot for each piece of work on logarithmic axes, and the roofs: sloped where memory is the limit, else flat.
 
-    Works without operations, bytes or time have no place.
+    Work without operations, bytes or time is left out.
     """
     shown = [(n, work) for n, work in enumerate(works) if work.flops > 0 and work.bytes > 0 and work.seconds > 0]
     ridges = [roof.peak / roof.traffic for roof in roofs]
     x0, x1 = _decades([*(work.intensity for _, work in shown), *ridges])
     y0, y1 = _decades([*(work.rate for _, work in shown), *(roof.peak for roof in roofs)])
     scale = _Scale(x0, x1, y0, y1)
-    label = "operations for each byte against operations a second"
+    label = "operations per second against operations per byte"
     frame = element("rect", x=_LEFT, y=_TOP, width=_WIDTH, height=_HEIGHT, class_="frame", fill=LIGHT["panel"])
     shapes = [element("title", label), frame]
     for number, roof in enumerate(roofs):
@@ -97,12 +97,12 @@ def roofline_svg(works: Sequence[Work], roofs: Sequence[Roof]) -> Element:
         y = bottom + number * _LINE
         line = {"x1": _LEFT, "y1": y - 4, "x2": _LEFT + 22, "y2": y - 4, **_stroke("" if number == 0 else "5 3")}
         shapes += [element("line", **line), element("text", roof.name, x=_LEFT + 28, y=y)]
-    spoken = "; ".join([label, *(f"{w.name}: {w.intensity:.2g} per byte, {w.rate:.2g} a second" for _, w in shown)])
+    spoken = "; ".join([label, *(f"{w.name}: {w.intensity:.2g} per byte, {w.rate:.2g} per second" for _, w in shown)])
     return picture(_LEFT + _WIDTH + 12, bottom + len(roofs) * _LINE - 8, shapes, spoken)
 
 
 def _line(roof: Roof, scale: _Scale, dashes: str) -> Element:
-    """The roof, as far as it lies in the frame."""
+    """The part of the roof inside the frame."""
     low, high = 10.0**scale.x0, 10.0**scale.x1
     first = max(low, 10.0**scale.y0 / roof.traffic)
     corners = [
@@ -123,7 +123,7 @@ def _labels(scale: _Scale) -> list[Element]:
     return [
         element("text", _power(scale.x0), x=_LEFT, y=below, class_="faint"),
         element("text", _power(scale.x1), x=_LEFT + _WIDTH, y=below, **end),
-        element("text", "operations for each byte", x=_LEFT + _WIDTH / 2, y=below, text_anchor="middle"),
+        element("text", "operations per byte", x=_LEFT + _WIDTH / 2, y=below, text_anchor="middle"),
         element("text", f"{_power(scale.y1)}/s", x=_LEFT - 5, y=_TOP + 10, **end),
         element("text", f"{_power(scale.y0)}/s", x=_LEFT - 5, y=_TOP + _HEIGHT, **end),
         element("text", "operations", text_anchor="middle", transform=f"translate(20 {middle:.0f}) rotate(-90)"),

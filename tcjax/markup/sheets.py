@@ -26,7 +26,7 @@ def standalone(svg: Element) -> str:
 
 
 def beside(pictures: Sequence[Element], label: str, across: int = _ACROSS) -> Element:
-    """Pictures in rows of up to so many, as one."""
+    """Pictures in rows of up to `across`, as one."""
     shapes: list[Element] = []
     x = y = widest = 0.0
     high = 0.0

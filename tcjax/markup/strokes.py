@@ -1,4 +1,4 @@
-"""Lines of pictures: arrows and hatches, drawn without references, which pages with several pictures would mix up."""
+"""Lines in pictures: arrows and hatches, drawn without ids, which would clash on pages with several pictures."""
 
 from math import atan2, cos, hypot, pi, sin
 from typing import Final
@@ -11,7 +11,7 @@ Point = tuple[float, float]
 _HEAD: Final = 5.5
 _GAP: Final = 6.0
 _SPACING: Final = 5.0
-# An arc rises by this part of its length, up to so much.
+# An arc rises by this share of its length, up to a limit.
 _BEND: Final = 0.45
 _MOST_BEND: Final = 44.0
 
@@ -28,7 +28,7 @@ def arrow(start: Point, end: Point, colour: int, *, is_arc: bool = False) -> lis
         path = f"M{x1:.1f} {y1:.1f}Q{middle[0]:.1f} {middle[1]:.1f} {x2:.1f} {y2:.1f}"
         turn = atan2(y2 - middle[1], x2 - middle[0])
     else:
-        # The middle of a cell is for what stands in it.
+        # The middle of a cell is left free for its label.
         gap = min(_GAP, length / 4)
         dx, dy = (gap * (x2 - x1) / length, gap * (y2 - y1) / length) if length else (0.0, 0.0)
         x1, y1, x2, y2 = x1 + dx / 2, y1 + dy / 2, x2 - dx, y2 - dy
@@ -47,9 +47,9 @@ def _head(tip: Point, turn: float) -> str:
 
 
 def hatched(x: float, y: float, wide: float, high: float, colour: int) -> Element:
-    """Slanted lines inside of a rectangle."""
+    """Slanted lines inside a rectangle."""
     lines: list[str] = []
-    # Lines with x + y constant, the same ones in neighbours.
+    # Lines with x + y constant, which continue in adjacent rectangles.
     at = (x + y) // _SPACING * _SPACING + _SPACING
     while at < x + y + wide + high:
         left = max(x, at - y - high)
@@ -61,6 +61,6 @@ def hatched(x: float, y: float, wide: float, high: float, colour: int) -> Elemen
 
 
 def _stroke(colour: int) -> dict[str, str]:
-    """A class for the style, and a colour for where no style is."""
+    """A class for the style sheet, and a colour in case there is none."""
     number = colour % COLOURS
     return {"class_": f"s{number}", "stroke": LIGHT[f"c{number}"]}

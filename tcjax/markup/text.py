@@ -9,14 +9,14 @@ _COLUMNS: Final = 64
 _ROWS: Final = 24
 _MARKS: Final = "#+*o%"
 _HATCHES: Final = "/x"
-# So many arrows of a kind are told.
+# Most arrows of a kind that are listed.
 _MOST_ARROWS: Final = 6
 
 
 def plane_text(plane: Plane) -> str:
     """A mark for each layer, the last one on top, ``.`` for the rest; one character may cover several positions.
 
-    Labels take the place of marks where all of them fit; arrows are told from where to where they lead.
+    Labels replace marks if all of them fit; arrows are listed with their ends.
     """
     rows = plane.rows or Axis("", 0, 1)
     filled = _marked(plane.layers)

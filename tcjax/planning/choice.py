@@ -119,7 +119,7 @@ def sent(placement: Placement) -> Compute:
     if not others:
         return kept[best]
     dearer, second = min(others, key=lambda each: each[0].seconds)
-    # Of equal ones the first is taken, which may be the dearer one.
+    # The first among equals is taken, which may be the more expensive one.
     dearer = dearer if dearer.seconds > 0 else NOTHING
     own, other = kept[best].runner_up, (operations_of(kept[second]), dearer)
     return replace(kept[best], runner_up=other if own is None or other[1] < own[1] else own)

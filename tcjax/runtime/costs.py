@@ -118,10 +118,10 @@ class DeviceCost:
                 f"along {', '.join(map(repr, each.axes))} ({each.link}){often}: {time_text(each.seconds * each.times)}"
             )
         if self.devices > 1 and not self.collectives:
-            yield "  gets       nothing of other devices"
+            yield "  gets       nothing from other devices"
         yield (
-            f"time: {time_text(self.seconds)} where nothing overlaps, {time_text(self.overlapped_seconds)} where "
-            "collectives run beside what is computed (estimates)"
+            f"time: {time_text(self.seconds)} without overlap, {time_text(self.overlapped_seconds)} with "
+            "collectives fully overlapped (estimates)"
         )
 
 

@@ -127,7 +127,7 @@ class Explanation:
             lines.append(f"  on CUDA    {loop['cuda']['operation']}: {loop['cuda']['reason']}")
         lines += _collective_lines(total.get("collectives"), total.get("compiled"))
         if "no_gradient" not in total and "compiled" not in total:
-            lines.append("gradient: compiled=True (or --compiled) tells what it needs")
+            lines.append("gradient: for its costs, pass compiled=True (or --compiled)")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
     __repr__ = __str__
@@ -479,8 +479,8 @@ def _price(statement: dict[str, Any]) -> str:
 def _run(loops: dict[str, Any]) -> str:
     """How a loop runs, in words."""
     rows = f"{loops['rows']} values of `{loops['loop']}`"
-    rows += " side by side" if loops.get("inside") is False else " in one operation"
-    trip = f", {loops['unroll']} times in a trip" if loops.get("unroll", 1) > 1 else ""
+    rows += " vectorised" if loops.get("inside") is False else " in one operation"
+    trip = f", unrolled {loops['unroll']} times" if loops.get("unroll", 1) > 1 else ""
     tiles = loops["tiles"] if "tiles" in loops else [loops["tile"]] if loops["tile"] else []
     tile = f", for {', '.join(f'{extent} of `{axis}`' for axis, extent in tiles)} at a time" if tiles else ""
     cut = f", in {loops['parts']} parts" if loops.get("parts", 1) > 1 else ""

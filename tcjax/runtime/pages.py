@@ -47,9 +47,9 @@ def kernel_picture(
     values: Mapping[str, Any],
     mesh: "Mesh | None",
 ) -> "Picture":
-    """The pictures of a plan, all or those of one kind; `values` are the arguments that are more than shapes.
+    """The pictures of a plan, all or those of one kind; `values` are the arguments that are arrays, not only shapes.
 
-    Raises `CompileError` (TC0308) for what is no kind of picture, and for one of which the plan has none.
+    Raises `CompileError` (TC0308) for an unknown kind of picture, and for one that the plan does not have.
     """
     from ..display import KINDS, Subject, draw
 

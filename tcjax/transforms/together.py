@@ -1,4 +1,4 @@
-"""Several steps of a loop as one program: what a step leaves, the next one in it is given."""
+"""Several steps of a loop as one program: what one step writes, the next reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from .recurrences import OneStep, Row, Taken, copied
 
 
 def together(step: OneStep, count: int) -> OneStep | None:
-    """`count` steps of a loop as one, of which there are as many as are whole; None where they are no such program.
+    """`count` steps of a loop as one step, with the number of whole such groups; None where this is not possible.
 
-    Each tensor that a statement goes on writing after somebody has read it gets a new name there.
+    A tensor that is written again after it has been read gets a new name.
     """
     values = step.values
     is_plain = abs(step.loop.step) == 1 and not step.bound.function.loops and 1 < count <= len(values)
@@ -30,7 +30,7 @@ class _Together:
     boxes: list[Box] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     origins: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    # The parameters, by what they are; and for each step what it leaves of every tensor, under a name of its own.
+    # The parameters, by what they receive; and what each step writes of every tensor, under a new name.
     names: dict[Taken, ir.Tensor] = field(default_factory=dict)
     left: list[dict[str, ir.Tensor]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
@@ -65,7 +65,7 @@ class _Together:
         return OneStep(found, taken, tuple(rows), replace(step.loop, step=count * step.loop.step), ends, count)
 
     def kept(self, tensor: ir.Tensor, number: int) -> ir.Tensor:
-        """What one of the steps leaves, apart from what others read of it."""
+        """What one of the steps writes, separately from what the others read."""
         own = self.left[number][tensor.name]
         new = self.named(replace(tensor, name=f"{tensor.name}.row{number}"), tensor.name)
         copy, box = copied(new, own, self.shapes[own.name], self.origins[own.name])
@@ -85,7 +85,7 @@ class _Together:
         self.boxes.append(box)
 
     def add(self, statement: ir.Define | ir.Accumulate, box: Box, number: int) -> None:
-        """A statement in one of the steps."""
+        """A statement as part of one of the steps."""
         name, here = statement.target.name, self.left[number]
         found = ir.rebuild_statement(statement, lambda expr: self.expr(expr, number))
         guard, value = decide_alone(found.domain.guard, found.value, box)
@@ -98,14 +98,14 @@ class _Together:
         old = here.get(name)
         reads = {tensor.name for tensor in ir.tensors_read(found)}
         if old is None or old.name in self.seen | reads:
-            # No program names tensors so.
+            # No program can contain this name.
             here[name] = self.named(replace(statement.target, name=f"{name}.step{len(self.shapes)}"), name)
             if old is not None and not self.fills(statement, box):
                 self.state(*copied(here[name], old, self.shapes[old.name], self.origins[old.name]))
         self.state(replace(found, target=here[name]), box)
 
     def copied(self, statement: ir.Define | ir.Accumulate, box: Box) -> ir.Tensor | None:
-        """The tensor that a statement copies as it is."""
+        """The tensor that a statement copies unchanged."""
         match statement:
             case ir.Define(target, indices, ir.Access(tensor, places)) if places == indices and self.fills(
                 statement, box
@@ -118,7 +118,7 @@ class _Together:
                 return None
 
     def fills(self, statement: ir.Define | ir.Accumulate, box: Box) -> bool:
-        """Whether a statement writes all elements, whatever was there."""
+        """Whether a statement overwrites all elements."""
         if statement.domain.guard is not None or (isinstance(statement, ir.Accumulate) and not statement.restart):
             return False
         return _covers(statement.indices, statement.target.name, box, self.step.bound)
@@ -150,7 +150,7 @@ class _Together:
         return replace(found, tensor=self.parameter(taken, found.tensor))
 
     def parameter(self, taken: Taken, given: ir.Tensor) -> ir.Tensor:
-        """The parameter that is something, as one of the step is."""
+        """The parameter that receives this, like the one of the original step."""
         if taken not in self.names:
             is_own = self.step.taken[given.name] == taken
             name = given.name if is_own else f"{given.name}.{len(self.names)}"

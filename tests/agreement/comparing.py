@@ -11,8 +11,8 @@ from tests.strategies.programs import Case
 
 from .compiling import quickly, thoroughly, whole
 
-# How far rounding may carry a result, beside its largest magnitude: the interpreter adds one after the other, XLA in
-# any order, and XLA keeps 16-bit intermediate results in 32 bits.
+# Tolerance relative to the largest magnitude: the interpreter adds in order, XLA in any order, and XLA keeps 16-bit
+# intermediate results in 32 bits.
 TOLERANCE = {
     "float64": 1e-12,
     "complex128": 1e-12,
@@ -66,16 +66,16 @@ def values(case: Case) -> None:
     agree(found, expected, loosest=loosest_of(case))
 
 
-# In the place of an infinity.
+# Stands for an infinity.
 BEYOND = 1e30
 
 
 def odd(case: Case) -> None:
-    """The kernel of arrays that hold infinities and NaN.
+    """The kernel on arrays with infinities and NaN.
 
-    A factor that does not change may stand in front of a sum: ``inf*2 - inf*1`` is NaN, and ``inf * (2 - 1)`` is not.
-    So where the interpreter has NaN the kernel may have another value, if float64 gives that value with very large
-    numbers in the place of infinities. Where the kernel has NaN, the interpreter must have it.
+    A constant factor may be moved out of a sum: ``inf*2 - inf*1`` is NaN, but ``inf * (2 - 1)`` is not. So where the
+    interpreter has NaN the kernel may have another value, if float64 gives that value with very large numbers for
+    infinities. Where the kernel has NaN, the interpreter must have it.
     """
     expected = case.kernel.interpret(*case.arguments.values(), **case.initial)
     found = case.kernel(*case.arguments.values(), **case.initial)
@@ -88,7 +88,7 @@ def odd(case: Case) -> None:
 
 
 def _beyond(case: Case) -> tuple[np.ndarray, ...]:
-    """What the interpreter makes of very large numbers in the place of infinities, in float64."""
+    """The interpreter's results with very large numbers for infinities, in float64."""
     bound = interpreter.in_float64(case.kernel.plan(*case.arguments.values(), **case.initial).bound)
 
     def large(array: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ def _beyond(case: Case) -> tuple[np.ndarray, ...]:
 
 
 def _of_beyond(expected: np.ndarray, found: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """What is expected, with the values found where they are the limits of what is NaN."""
+    """The expected values, with the found values where these are limits of the expected NaN."""
     if expected.dtype.kind in "biu" or expected.shape != found.shape:
         return expected
     wide = found.astype(np.float64)
@@ -109,7 +109,7 @@ def _of_beyond(expected: np.ndarray, found: np.ndarray, limit: np.ndarray) -> np
 
 
 def jitted(case: Case) -> None:
-    """The kernel inside a larger function that is compiled as a whole."""
+    """The kernel inside a larger jitted function."""
     expected = case.kernel.interpret(*case.arguments.values(), **case.initial)
     found = jax.jit(lambda *arrays, **initial: case.kernel(*arrays, **initial))(
         *case.arguments.values(), **case.initial
@@ -121,7 +121,7 @@ def jitted(case: Case) -> None:
 def vmapped(case: Case) -> None:
     """The kernel mapped over one argument: a loop over the interpreter."""
     names = list(case.arguments)
-    # Which argument follows from the text, so that the example alone decides.
+    # The argument is chosen by the text, so that examples are reproducible.
     axis = len(case.text) % len(names) if names else 0
     if not names:
         return
@@ -143,14 +143,14 @@ def vmapped(case: Case) -> None:
 
 
 def moving(case: Case, most: int = 24) -> str | None:
-    """The name of a float argument or initial value to differentiate by, None if there is none of a testable size."""
+    """The float argument or initial value to differentiate with respect to; None without one of a testable size."""
     everything = {**case.arguments, **case.initial}
     names = [n for n, a in everything.items() if a.dtype.kind == "f" and 0 < a.size <= most]
     return names[len(case.text) % len(names)] if names else None
 
 
 def gradient_of(case: Case, name: str) -> tuple[Any, list[np.ndarray | None]]:
-    """A function of the argument: the results' sum, each times a fixed cotangent; and these cotangents."""
+    """A function of the argument, the sum of the results times fixed cotangents; and these cotangents."""
     everything = {**case.arguments, **case.initial}
     shapes = jax.eval_shape(case.kernel, *case.arguments.values(), **case.initial)
     rng = np.random.default_rng(len(case.text))
@@ -174,7 +174,7 @@ def differences_of(case: Case, name: str, cotangents: Sequence[np.ndarray | None
 
 
 def grads(case: Case) -> str | None:
-    """The gradient by one argument: central differences in float64."""
+    """The gradient with respect to one argument, by central differences in float64."""
     name = moving(case)
     if name is None:
         return "no argument"
@@ -191,10 +191,10 @@ def grads(case: Case) -> str | None:
 
 
 def _gradient(objective: Callable[[jax.Array], jax.Array], at: np.ndarray, text: str) -> np.ndarray:
-    """The gradient, quickly compiled if that gives numbers.
+    """The gradient, compiled without optimisation unless that gives NaN.
 
-    Without optimisations XLA:CPU rounds ``a + b*c`` once in one loop and twice in another. A maximum of these then
-    equals none of them, and the derivative that JAX has for it is NaN: of ``jnp.max`` too.
+    Without optimisations XLA:CPU rounds ``a + b*c`` once in one loop and twice in another. A maximum of these may then
+    equal none of them, and JAX's derivative is NaN, also for ``jnp.max``.
     """
     with quickly():
         found = np.asarray(whole(jax.grad(objective), text)(at))

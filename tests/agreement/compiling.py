@@ -1,4 +1,4 @@
-"""Compiling takes most of the time of a derivative: as one computation, and with less work for XLA."""
+"""Cheaper compilation of derivatives, which dominates test time: as one computation, with fewer optimisations."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,7 +8,7 @@ import jax
 
 from tests.effort import deep
 
-# `make deep` compiles everything as users do.
+# `make deep` compiles everything as for users.
 DEEP = deep()
 ONE_OF = 5
 OPTION = "jax_disable_most_optimizations"
@@ -25,15 +25,15 @@ def _leaving_out(most: bool) -> Iterator[None]:
 
 
 def quickly() -> AbstractContextManager[None]:
-    """XLA leaves most optimisations out, but in a deep profile."""
+    """XLA skips most optimisations, except in a deep profile."""
     return _leaving_out(not DEEP)
 
 
 def thoroughly() -> AbstractContextManager[None]:
-    """XLA does all that it can, also in a module that is compiled quickly: for what is stored."""
+    """XLA optimises fully even in a module that is compiled quickly: for tests of what is stored."""
     return _leaving_out(False)
 
 
 def whole(function: Callable[..., Any], text: str) -> Callable[..., Any]:
-    """`function` as one computation; for one of five programs as it is, where JAX compiles operation by operation."""
+    """`function` as one computation; for one program in five as it is, so that JAX compiles operation by operation."""
     return jax.jit(function) if len(text) % ONE_OF else function

@@ -1,4 +1,4 @@
-"""Nests that people write, each beside the same formula in jnp, where the whole space is one array."""
+"""Typical nests, each with the same formula in jnp, where the whole space is one array."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Formula:
         return tcjax.kernel(self.text)
 
     def fresh(self) -> tcjax.Kernel:
-        """A kernel that was not planned yet."""
+        """A kernel that has not been planned yet."""
         return tcjax.kernel(self.text)
 
     def arrays(self, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -45,7 +45,7 @@ class Formula:
 
     @property
     def floats(self) -> tuple[int, ...]:
-        """The numbers of the arguments that derivatives are taken by."""
+        """The positions of the arguments with derivatives."""
         return tuple(n for n in range(len(self.shapes)) if not self.whole or self.whole[n] is None)
 
 

@@ -16,9 +16,9 @@ from .compiling import quickly, whole
 
 Arrays = Mapping[str, np.ndarray]
 
-# A quotient that changes more than this from one step to twice the step lies beside a kink.
+# A difference quotient that changes more than this when the step doubles is next to a kink.
 KINK = 1e-3
-# Beside results this large, a difference is noise.
+# For results this large, a difference is noise.
 LARGEST = 1e4
 
 
@@ -30,7 +30,7 @@ class Line:
 
     @cached_property
     def point(self) -> dict[str, np.ndarray]:
-        """What moves."""
+        """The arguments that move."""
         everything = {**self.case.arguments, **self.case.initial}
         return {name: array for name, array in everything.items() if array.dtype.kind == "f" and array.size}
 
@@ -52,7 +52,7 @@ class Line:
     # ------------------------------------------------------------ the interpreter
 
     def results(self, step: float) -> tuple[np.ndarray, ...]:
-        """What the interpreter computes in float64, so many steps along the line."""
+        """The interpreter's results in float64, at a number of steps along the line."""
         case = self.case
         bound = interpreter.in_float64(case.kernel.plan(*case.arguments.values(), **case.initial).bound)
         moved = {name: array.astype(np.float64) + step * self.way[name] for name, array in self.point.items()}
@@ -67,8 +67,8 @@ class Line:
 
     @property
     def is_number(self) -> bool:
-        """Whether no result is NaN, and none infinite that another statement reads: what others make of it may have a
-        derivative that is NaN for any cotangent, zero too.
+        """Whether no result is NaN, and no result that another statement reads is infinite: derivatives through it may
+        be NaN for any cotangent, even zero.
         """
         function = self.case.kernel.plan(*self.case.arguments.values(), **self.case.initial).bound.function
         formulas = [s for s in function.statements if isinstance(s, (ir.Define, ir.Accumulate))]
@@ -101,7 +101,7 @@ class Line:
         return jax.eval_shape(self.floats, self.point)
 
     def gradient(self, moved: Arrays) -> dict[str, jax.Array]:
-        """The cotangents of what moves."""
+        """The cotangents of the arguments that move."""
         return jax.vjp(self.floats, moved)[1](self.weights)[0]
 
 
@@ -110,7 +110,7 @@ def _given(cotangent: np.ndarray | None) -> bool:
 
 
 def first(case: Case, *, tolerance: float = 2e-3) -> str | None:
-    """Forward and reverse derivatives along the line; why they cannot be told, where they cannot."""
+    """Forward and reverse derivatives along the line, or why they cannot be determined."""
     line = Line(case)
     if not line.point or not any(map(_given, line.cotangents)):
         return "no argument"
@@ -139,7 +139,7 @@ def first(case: Case, *, tolerance: float = 2e-3) -> str | None:
 
 
 def second(case: Case, *, tolerance: float = 1e-2) -> str | None:
-    """The second derivative along the line, forward over reverse and reverse over forward in turn."""
+    """The second derivative along the line, alternating forward over reverse and reverse over forward."""
     line = Line(case)
     if not line.point or not any(map(_given, line.cotangents)):
         return "no argument"

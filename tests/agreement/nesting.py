@@ -1,4 +1,4 @@
-"""The planner with other limits: nests at sizes that take no time, in blocks that divide nothing."""
+"""The planner with other limits: nests at small sizes, in blocks that do not divide extents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ from tcjax.planning.operations import loop
 
 @contextmanager
 def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written: int | None = None) -> Iterator[None]:
-    """Every reduction that may become a nest is one, in blocks of `rows` values, `unroll` of them unrolled.
+    """Every reduction that can become a nest does, in blocks of `rows` values, unrolled `unroll` times.
 
-    With `tile`, so many values of an axis are computed at a time, of one that no rank mentions; reductions inside of at
-    most `written` terms are written out.
+    With `tile`, this many values of an axis (one that no rank mentions) are computed at a time; inner reductions of at
+    most `written` terms are unrolled.
     """
     usual = forms.choose
 

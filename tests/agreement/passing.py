@@ -1,4 +1,4 @@
-"""The planner with other limits: a softmax in one pass at sizes that take no time, in blocks that divide nothing."""
+"""The planner with other limits: softmaxes in one pass at small sizes, in blocks that do not divide extents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from .nesting import nesting
 
 @contextmanager
 def passing(width: int = 3, tile: int = 2) -> Iterator[None]:
-    """Every softmax is one pass, over blocks of `width` values of the loop for `tile` values of each axis."""
+    """Every softmax is one pass, over blocks of `width` values of the loop, for `tile` values of each axis."""
 
     def choose(softmax: Softmax, memory: int | None) -> Blocks:
         ranges = softmax.ranges

@@ -1,4 +1,4 @@
-"""Ways to write a softmax, each beside the same formula in jnp, where all scores are one array."""
+"""Ways to write a softmax, each with the same formula in jnp, where all scores are one array."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,7 @@
-"""Numbers do not depend on prices: whatever costs least by lot, it is what the interpreter computes.
+"""Results do not depend on prices: with random prices they are still the interpreter's.
 
-Small programs would take the first form of each statement, and store what they name: here every form has its turn.
+With real prices, small programs take the first form of each statement and store what they name: here every form is
+chosen sometimes.
 """
 
 import random
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 @contextmanager
 def by_lot(seed: int) -> Iterator[None]:
-    """Prices that say nothing of costs, and no size that is too small for a choice."""
+    """Prices unrelated to costs, and no size too small for a choice."""
     lots = random.Random(seed)
     priced = prices._price
 
@@ -62,7 +63,7 @@ def test_any_form_has_the_interpreters_gradient(case: Case, lot: int) -> None:
         comparing.grads(case)
 
 
-# What reads a temporary by its name may have an index of the same name.
+# A reader of a temporary may have an index of the same name.
 NAMES = [
     "T(k) +=! A(j)*B(k) where j in 0:4  U(k) +=! A(j)*B(k) where j in 4:8  O(j) = T(j) + U(j)",
     "T(j) +=! A(k)*B(j) where k in 0:4  U(j) +=! A(k)*B(j) where k in 4:8  O(k) = B(k) * (T(k) + U(k))",

@@ -1,4 +1,4 @@
-"""A branch that is not taken, and a point that a guard leaves out, reach neither a value nor a gradient."""
+"""Branches that are not taken, and points excluded by a guard, affect neither values nor gradients."""
 
 import jax
 import jax.numpy as jnp

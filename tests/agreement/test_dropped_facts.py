@@ -1,4 +1,4 @@
-"""Correctness never depends on facts: kernels compute the same without any of them, and every claim is true."""
+"""Correctness never depends on facts: kernels compute the same without them, and every claim is true."""
 
 import importlib.util
 import itertools
@@ -152,12 +152,12 @@ def test_an_audit_catches_a_wrong_claim() -> None:
 
 
 def points(facts: Facts, claim: Condition) -> Iterator[Mapping[IndexVar, int]]:
-    """The points of the box where all that was given holds: all of a small box, corners and random ones of a large."""
+    """Points of the box where all given facts hold: all of a small box, corners and random ones of a large box."""
     guards = [
         g.condition for g in facts.given if not g.dropped and isinstance(g.condition, (AtLeastZero, AllOf, AnyOf))
     ]
     wanted = frozenset[IndexVar]().union(*(variables(condition) for condition in (claim, *guards)))
-    # What has no `defined` range was asked without guards.
+    # Queries without a `defined` range had no guards.
     box = {index: (facts.defined or facts.ranges)[index] for index in wanted}
     spans = {index: numbers(given) for index, given in box.items()}
     if math.prod(map(len, spans.values())) <= POINTS:
@@ -188,7 +188,7 @@ def variables(condition: Condition) -> frozenset[IndexVar]:
 
 
 def holds(condition: Condition, point: Mapping[IndexVar, int], *, outcome: bool) -> bool:
-    """Whether a condition holds, with this outcome for what depends on data."""
+    """Whether a condition holds, with this outcome for parts that depend on data."""
     match condition:
         case AtLeastZero(affine):
             return outcome if affine.is_data else affine.evaluate(lambda atom: point[atom], {}) >= 0  # type: ignore[index]

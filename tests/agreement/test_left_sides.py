@@ -1,4 +1,4 @@
-"""Every reduction into every kind of place: rules that hold of sums over whole elements meet points that share one."""
+"""Every reduction into every kind of target, including points that share an element."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_points_that_share_a_place_meet_there(reducer: str, places: str, value: 
     try:
         kernel = tcjax.kernel(text)
     except tcjax.CompileError as error:
-        # A place of an extremum needs one index, which the statement sums over.
+        # The position of an extremum needs one index, over which the statement reduces.
         assert reducer.startswith("arg"), error
         return
 

@@ -1,4 +1,4 @@
-"""Where a nest has no derivative, at ties and zeros, its gradient is the one that JAX gives the same formula in jnp."""
+"""Where a nest has no derivative, at ties and zeros, its gradient is JAX's for the same formula in jnp."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 INF = np.inf
 
-# No two are equal.
+# All distinct.
 APART = np.array([0.5, -1.25, 2.0, -0.75, 1.5], "float32")
 # Twice the least, three times the greatest; a zero.
 TIES = np.array([1.0, -1.0, 2.0, 0.0, 2.0, -1.0, 2.0], "float32")
@@ -30,7 +30,7 @@ def outer(function, x, y):
     return function(x[:, None], y[None, :])
 
 
-# Text, the same in jnp, arguments. `LOOSE` says where a result has too few digits for its derivative.
+# Text, the same in jnp, arguments. `LOOSE` marks results with too few digits for their derivative.
 KINKS = {
     "a least sum with ties": (
         "O(i) min=! x(i) + y(j)",
@@ -170,7 +170,7 @@ def _floats(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...]:
 
 
 def _gradient(function, arrays):
-    """Of the results' sum, each with a weight of its own; weights of infinite results are zero."""
+    """Gradients of the weighted sum of the results; weights of infinite results are zero."""
     result, pull = jax.vjp(function, *map(jnp.asarray, arrays))
     weights = jnp.cos(jnp.arange(result.size)).reshape(result.shape).astype(result.dtype)
     return [pull(jnp.where(jnp.isfinite(result), weights, 0))[n] for n in _floats(arrays)]
@@ -289,7 +289,7 @@ def test_arrays_without_elements_have_gradients(reducer: str, shape: tuple[int, 
     assert [s.shape for s in slopes] == [(shape[0],), (shape[1],)]
     assert all(np.isfinite(s).all() for s in slopes)
     if shape == (1, 1):
-        # Of one point every reducer gives the point.
+        # Every reducer of one point gives the point.
         np.testing.assert_allclose([s[0] for s in slopes], [arrays[1][0], arrays[0][0]], rtol=1e-6)
 
 

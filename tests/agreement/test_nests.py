@@ -1,6 +1,6 @@
-"""Reductions over spaces that are never stored: what is compiled equals what is interpreted, and so do derivatives.
+"""Reductions over spaces that are never stored: compiled and interpreted results agree, and so do derivatives.
 
-Spaces are stored where that costs little: here the planner's limits and its blocks are other ones.
+Small spaces are usually stored: here the planner's limits and blocks are changed.
 """
 
 import jax
@@ -19,7 +19,7 @@ from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-# Derivatives of nests compile for longest: the default profile has few of them.
+# Derivatives of nests take longest to compile: the default profile has few of them.
 SOME = examples(12)
 FEW = examples(6)
 LEAST = examples(4)
@@ -28,7 +28,7 @@ DOUBLE = Flavour(floats=("double",), integers=("int64", "uint64", "int32"))
 
 
 def blocks(case: Case) -> tuple[int, int]:
-    """How many values lie side by side, and how many of them are unrolled: they follow from the text."""
+    """The number of vectorised values, and of unrolled ones: chosen by the text."""
     number = len(case.text)
     return (1, 2, 3, 4, 8)[number % 5], (1, 2)[number % 2]
 
@@ -86,7 +86,7 @@ def test_a_wrong_slope_would_be_noticed(check, monkeypatch: pytest.MonkeyPatch) 
     case = Case(text, {"A": np.array([0.4, 1.0], "float32"), "B": np.array([-0.5, 0.7, 1.3], "float32")})
     assert check(case) is None
     right = interpreter.interpret
-    # A function whose first and second derivatives are others.
+    # A function whose first and second derivatives differ from it.
     monkeypatch.setattr(
         interpreter,
         "interpret",

@@ -120,7 +120,7 @@ def test_only_the_limit_of_large_numbers_may_stand_for_nan() -> None:
 
 
 class _Wrong(Case):
-    """A case whose kernel has the other infinity."""
+    """A case whose kernel gives the opposite infinity."""
 
     def __init__(self, text: str, arguments: dict[str, np.ndarray], sign: float) -> None:
         super().__init__(text, arguments)

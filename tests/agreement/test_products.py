@@ -1,6 +1,6 @@
 """Random sums of products and pools, computed by every operation that the planner proposes, not only the cheapest.
 
-Which one is the cheapest depends on sizes that random programs do not have.
+At the small sizes of random programs, most operations would never be the cheapest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,13 +22,13 @@ from tests.strategies.random_expressions import Flavour
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 FEW = examples(60)
-# Which of the proposals is taken, of those that there are.
+# Number of the proposal to take.
 TURNS = st.integers(0, 5)
 
 
 @contextmanager
 def taking(turn: int) -> Iterator[None]:
-    """The planner with a proposal in the place of the cheapest one; products of few operands have few paths."""
+    """The planner with a given proposal instead of the cheapest one; products of few operands have few paths."""
 
     def one_of(candidates: Iterable[Node], _: Scope) -> Node:
         found = list(dict.fromkeys(candidates))

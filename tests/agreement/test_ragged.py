@@ -1,4 +1,4 @@
-"""Ragged ranges: rows that pointers cut out of an axis, whether these rise, fall, or lie outside."""
+"""Ragged ranges: rows of an axis between pointers, which may rise, fall, or be out of bounds."""
 
 import warnings
 from typing import Any
@@ -14,7 +14,7 @@ import tcjax
 
 from ..effort import examples, phases
 
-# So many rows and positions that a table of rows is worth its while.
+# Enough rows and positions for a table of rows to pay off.
 ROWS, POSITIONS = 70, 90
 SIZES = {"R1": ROWS + 1, "E": POSITIONS, "C": 11, "D": 3}
 HEADER = "def f(float(E) s, float(E,D) V, int32(E) col, float(C) x, int32(R1) ptr)"
@@ -47,7 +47,7 @@ PROGRAMS = {
     "prefixes": "(y) { y(i) +=! s(p) where p in 0:ptr(i) }",
     "the same pointer": "(y) { y(i) +=! s(p) where p in ptr(i):ptr(i)+3 }",
 }
-# Positions in a row have no table, nor ranges between other ends; products have one where there are more rows.
+# Positions in a row have no table, nor do ranges between other bounds; products have one if there are more rows.
 WITH_TABLES = [n for n in PROGRAMS if n not in ("position", "prefixes", "the same pointer", "product")]
 
 

@@ -1,4 +1,4 @@
-"""Random programs, shapes, types and arrays: what is compiled equals what is interpreted.
+"""Random programs, shapes, types and arrays: the compiled program agrees with the interpreted one.
 
 `make deep` tries thousands, new ones every time; the default profile tries the same few everywhere.
 """
@@ -11,12 +11,12 @@ from tests.agreement import comparing
 from tests.effort import examples, phases
 from tests.strategies.programs import Case, Flavour, programs
 
-# Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
+# Compiling takes most of the time, so the default profile has few examples; a deep profile has more.
 SOME = examples(30)
 FEW = examples(16)
 WIDE = st.one_of(programs(), programs(), programs(Flavour(ragged=True)))
 SMOOTH = st.one_of(programs(Flavour(smooth=True)), programs(Flavour(smooth=True, ragged=True)))
-# A program takes long to shrink: the default profile shows the failing one as it is, a deep profile the smallest.
+# Shrinking a program takes long: the default profile shows the failing one as it is, a deep profile the smallest.
 
 
 @settings(max_examples=SOME, phases=phases())

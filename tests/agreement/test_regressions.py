@@ -1,4 +1,4 @@
-"""Programs on which the compiled kernel and the interpreter once disagreed, each by the sentence that it proves."""
+"""Programs on which the compiled kernel and the interpreter once disagreed, each named by what it proves."""
 
 import jax
 import numpy as np

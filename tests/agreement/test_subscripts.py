@@ -24,7 +24,7 @@ def linear(draw: st.DrawFn, names: str) -> str:
 
 @st.composite
 def curved(draw: st.DrawFn, names: str, depth: int) -> str:
-    """Floors, remainders and clamps around sums of indices, so many deep."""
+    """Nested floors, remainders and clamps around sums of indices."""
     if depth == 0:
         return draw(linear(names))
     inner = draw(curved(names, depth - 1))
@@ -45,7 +45,7 @@ def curved(draw: st.DrawFn, names: str, depth: int) -> str:
 
 @st.composite
 def digits(draw: st.DrawFn, names: str, count: int) -> list[str]:
-    """So many digits of one sum, in any order."""
+    """A number of digits of one sum, in any order."""
     whole, unit, found = draw(linear(names)), 1, []
     for _ in range(count - 1):
         base = draw(st.sampled_from((2, 3, 4)))
@@ -93,19 +93,19 @@ def programs(draw: st.DrawFn) -> tuple[str, np.ndarray]:
 
 
 def _values(subscript: str, box: dict[str, tuple[int, int]]) -> list[int]:
-    """What the subscript is at every point, as Python computes it."""
+    """The subscript at every point, computed by Python."""
     code = compile(subscript.replace("/", "//"), "subscript", "eval")
     points = product(*(range(lo, hi) for lo, hi in box.values()))
     return [eval(code, {"min": min, "max": max}, dict(zip(box, point, strict=True))) for point in points]
 
 
 def _checked(text: str, A: np.ndarray) -> tcjax.Kernel | None:
-    """The kernel, None where the language refuses it."""
+    """The kernel, None if the language refuses it."""
     try:
         kernel = tcjax.kernel(text)
         kernel.ranges(A)
     except tcjax.CompileError:
-        # A tensor that is too large was left out, or an index occurs nowhere but in its clause.
+        # A tensor that is too large was left out, or an index occurs only in its clause.
         return None
     return kernel
 
@@ -132,13 +132,13 @@ def test_its_derivative_along_a_line_is_the_difference(program: tuple[str, np.nd
 
     slope = jax.grad(lambda A: kernel(A).sum())(A)
 
-    # What is linear in whole numbers changes by exactly its derivative.
+    # A linear function of whole numbers changes by exactly its derivative.
     assert float((slope * way).sum()) == float(np.sum(kernel.interpret(A + way)) - np.sum(kernel.interpret(A)))
 
 
 @st.composite
 def stencils(draw: st.DrawFn) -> tuple[str, np.ndarray]:
-    """A sum or product of several reads of one tensor, at places round its ends, up to them, or inside."""
+    """A sum or product of several reads of one tensor, at positions around its ends, up to them, or inside."""
     shape = draw(st.lists(st.integers(1, 7), min_size=1, max_size=2))
     names = "ij"[: len(shape)]
 

@@ -1,4 +1,4 @@
-"""``=`` where data say: ``where unique J(i)`` promises distinct targets, a scalar tensor is one row for all points."""
+"""``=`` with data on the left: ``where unique J(i)`` promises distinct targets; a scalar tensor is one row."""
 
 import warnings
 from typing import Any
@@ -39,7 +39,7 @@ def test_values_and_gradients_are_the_interpreters(name: str, places: list[int],
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         program = tcjax.kernel(PROGRAMS[name])
-        # No element is so close to 0 that a step of the differences changes whether it counts.
+        # No element is so close to 0 that a finite-difference step changes whether it takes part.
         x, J = np.linspace(-1.0, 2.1, count).astype(np.float32), np.array(places[:count], np.int32)
 
         np.testing.assert_allclose(program(x, J, M=5), program.interpret(x, J, M=5), rtol=1e-6)

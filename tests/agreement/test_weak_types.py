@@ -1,4 +1,4 @@
-"""Literals, constants, indices and sizes take the type of the data that they meet: double programs lose no digits."""
+"""Literals, constants, indices and sizes take the type of the data they are combined with: doubles lose no digits."""
 
 import linecache
 from collections.abc import Callable, Iterator

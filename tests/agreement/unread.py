@@ -1,4 +1,4 @@
-"""What no point reads contributes nothing: infinities and NaN there change no value and no derivative."""
+"""Elements that no point reads contribute nothing: infinities and NaN there change no value and no derivative."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def _watching(seen: dict[str, np.ndarray]) -> Iterator[None]:
 
     def watched(tensor: Any, array: Any, bound: Any) -> Any:
         found = given(tensor, array, bound).view(Watched)
-        # A definition that another calls is passed what it reads.
+        # A called definition is passed what it reads.
         found.seen = (
             array.seen if isinstance(array, Watched) else seen.setdefault(tensor.name, np.zeros(found.shape, bool))
         )
@@ -50,7 +50,7 @@ def _watching(seen: dict[str, np.ndarray]) -> Iterator[None]:
 
 
 def poisoned(case: Case) -> dict[str, np.ndarray]:
-    """The float arguments of which elements are never read, these infinite or not a number."""
+    """The float arguments with unread elements, which are set to infinity or NaN."""
     seen: dict[str, np.ndarray] = {}
     with _watching(seen):
         case.kernel.interpret(*case.arguments.values(), **case.initial)
@@ -58,7 +58,7 @@ def poisoned(case: Case) -> dict[str, np.ndarray]:
     found = {}
     for name, array in case.arguments.items():
         if array.dtype.kind not in "biu" and array.dtype.kind != "c" and not seen[name].all():
-            # One kind of value or all of them: what is wrong with one hides behind another.
+            # One kind of value, or all: an error with one may be hidden by another.
             kinds = ODD if rng.integers(2) else (ODD[rng.integers(3)],)
             found[name] = np.where(seen[name], array, rng.choice(np.array(kinds), array.shape).astype(array.dtype))
     return found
@@ -75,7 +75,7 @@ def values(case: Case) -> str | None:
 
 
 def gradients(case: Case) -> str | None:
-    """Forward and reverse derivatives are those of the case without what is not read."""
+    """Forward and reverse derivatives are those of the case with finite unread elements."""
     odd = poisoned(case)
     if not odd:
         return "all is read"
@@ -104,7 +104,7 @@ def gradients(case: Case) -> str | None:
 
 
 def _close(found: Any, expected: Any, what: str) -> None:
-    """Equal but for the order of a sum: what meets data that are not finite is added up term by term."""
+    """Equal up to the order of a sum: with data that are not finite, sums are added term by term."""
     expected = np.asarray(expected, "float64")
     size = np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected))
     np.testing.assert_allclose(np.asarray(found, "float64"), expected, rtol=1e-4, atol=1e-5 * size, err_msg=what)

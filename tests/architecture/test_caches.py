@@ -1,4 +1,4 @@
-"""What the package keeps from one call to the next is bounded, and no lock of another thread is in the way of it."""
+"""The package's caches are bounded, and no lock of another thread can block them."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ BOUND = re.compile(r"\(maxsize=(?:\d[\d <]*|MOST_[A-Z]+)\)")
 
 
 def found(pattern: "re.Pattern[str]") -> Iterator[tuple[str, "re.Match[str]"]]:
-    """Where the pattern is in the package."""
+    """The matches of the pattern in the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for match in pattern.finditer(text):
@@ -33,7 +33,7 @@ def test_what_is_kept_of_calls_has_a_bound() -> None:
 
 
 def test_no_lock_is_held_while_a_property_is_computed() -> None:
-    # On Python 3.11 the one of functools holds one (`tcjax.keeping.cached_property`).
+    # On Python 3.11 functools' version holds a lock (`tcjax.keeping.cached_property`).
     assert list(found(re.compile(r"from functools import .*\bcached_property\b|functools\.cached_property"))) == []
 
 

@@ -1,4 +1,4 @@
-"""Sums, products and conjunctions are taken apart by `ir.operands` alone, so that no two of its users disagree."""
+"""Sums, products and conjunctions are split only by `ir.operands`, so that all users agree."""
 
 import ast
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def _names(pattern: ast.AST) -> set[str]:
 
 
 def _is_chain(case: ast.match_case) -> bool:
-    """Whether the case is one of ``Binary("*", left, right)`` and the like."""
+    """Whether the case matches ``Binary("*", left, right)`` or similar."""
     pattern = case.pattern
     if not isinstance(pattern, ast.MatchClass) or not ast.unparse(pattern.cls).endswith("Binary"):
         return False
@@ -29,7 +29,7 @@ def _is_chain(case: ast.match_case) -> bool:
 
 
 def _collects(case: ast.match_case, function: str) -> bool:
-    """Whether both operands go into one list: by the function itself, or among those that are pending."""
+    """Whether both operands go into one list: by recursion, or in a list of pending operands."""
     operands = _names(case.pattern)
     own = [
         node
@@ -57,7 +57,7 @@ def _loads(node: ast.AST) -> set[str]:
 
 
 def decompositions(file: Path) -> Iterator[str]:
-    """``file:function`` for each function that takes a sum, a product or a conjunction apart."""
+    """``file:function`` for each function that splits a sum, a product or a conjunction."""
     for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(function, ast.FunctionDef):
             cases = (node for node in ast.walk(function) if isinstance(node, ast.match_case))

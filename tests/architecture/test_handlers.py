@@ -1,4 +1,4 @@
-"""Whoever catches every exception runs somebody else's code there, and nothing of ours."""
+"""Handlers that catch every exception guard only calls of foreign code."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "tcjax"
 BROAD = {"Exception", "BaseException"}
-# Functions with a handler for everything, and whose code runs in it.
+# Functions with a catch-all handler, and whose code runs in it.
 OTHERS = {
     "cli/arrays.py:_damaged": "NumPy, on a file that may be damaged",
     "cli/arrays.py:_picture": "Pillow, on a file that may be damaged",

@@ -1,4 +1,4 @@
-"""The layers of pyproject.toml hold, and importing the package stays light."""
+"""The layers in pyproject.toml hold, and importing the package stays light."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every target of the Makefile stands on variables and files that exist; nothing is run."""
+"""Every target of the Makefile uses variables and files that exist; nothing is run."""
 
 import functools
 import re
@@ -15,11 +15,11 @@ TARGETS = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[0].split()
 
 @functools.cache
 def recipe(target: str) -> subprocess.CompletedProcess[str]:
-    """What `make` would run for a target, and what it says of its variables."""
+    """What `make` would run for a target, and its warnings about variables."""
     make = shutil.which("make")
     if make is None:
         pytest.skip("needs make")
-    # With a version named, make need not ask an interpreter.
+    # With a given version, make need not run an interpreter.
     command = [make, "--dry-run", "--warn-undefined-variables", target, "VERSION=3.11"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

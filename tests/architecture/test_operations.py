@@ -1,4 +1,4 @@
-"""No operation that the planner proposes knows another one."""
+"""No operation that the planner proposes imports another one."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every public name says what it is."""
+"""Every public name has a docstring."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ MODULES = [importlib.import_module(found.name) for found in pkgutil.walk_package
 
 
 def has_docstring(value: object) -> bool:
-    """Whether somebody wrote one: a dataclass without any gets its signature as a docstring."""
+    """Whether it is hand-written: a dataclass without a docstring gets its signature as one."""
     doc = inspect.getdoc(value)
     return bool(doc) and not (inspect.isclass(value) and str(doc).startswith(f"{value.__name__}("))
 

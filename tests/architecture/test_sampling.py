@@ -1,4 +1,4 @@
-"""What `make test` leaves out today, it runs within fifteen commits; who repeats a seed repeats the run."""
+"""`make test` runs every case within fifteen commits, and a seed reproduces a run."""
 
 import os
 import subprocess
@@ -106,7 +106,7 @@ def test_the_seed_grows_by_one_with_each_commit_and_each_merge(tmp_path: Path) -
 
 
 def test_without_a_whole_history_the_seed_grows_with_the_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # No repository around it, wherever the tests' own directory is.
+    # Not inside a repository, wherever the tests' own directory is.
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setattr("time.time", lambda: 86_400.0 * 20_000)
     origin, clone = tmp_path / "origin", tmp_path / "clone"
@@ -137,7 +137,7 @@ def test_sampled(case, n):
 
 
 def run(place: Path, *arguments: str, **variables: str) -> tuple[str, list[str]]:
-    """What pytest prints in a project with one sampled file, and what ran: cases and their examples."""
+    """The output of pytest in a project with one sampled file, and the cases and examples that ran."""
     (place / "ran").unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]

@@ -1,4 +1,4 @@
-"""What is built holds all that runs: grammars, explanations and other files that are not Python, and the command."""
+"""The wheel contains everything needed: grammars, explanations and other files that are not Python, and the command."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tcjax.diagnostics import Code
 
 ROOT = Path(__file__).parents[2]
 
-# Modules of the wheel, but for those that need packages which are optional: what of it runs, and from where.
+# The modules of the wheel, except those with optional dependencies, and where they are imported from.
 SURVEY = """
 import importlib, importlib.metadata, importlib.resources, json, pkgutil
 import tcjax
@@ -44,12 +44,12 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Installed:
-    """A virtual environment with the wheel, and nothing else of its own: what the wheel needs is lent by this one."""
+    """A virtual environment with only the wheel; its dependencies come from this environment."""
 
     folder: Path
 
     def runs(self, command: str, *args: str) -> str:
-        """What a command of the environment prints, with its folder as the working directory."""
+        """The output of a command in the environment, with its folder as the working directory."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         result = subprocess.run(
             [self.folder / "bin" / command, *args],
@@ -64,7 +64,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sources as they are published, and the wheel that these build, as a package index gets both."""
+    """A folder with the source distribution and the wheel built from it, as for a package index."""
     folder = tmp_path_factory.mktemp("built")
     _build("sdist", ROOT, folder)
     (path,) = folder.glob("*.tar.gz")
@@ -99,7 +99,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
         [*pip, "install", "--no-deps", "--no-index", "--no-compile", str(path)], check=True, capture_output=True
     )
     (packages,) = folder.glob("lib/python*/site-packages")
-    # A path, not a site: what is installed here in editable form stays unseen.
+    # A path, not a site directory, so that editable installations are not seen.
     (packages / "lent.pth").write_text("\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}))
     return Installed(folder)
 
@@ -145,7 +145,7 @@ def test_everything_comes_from_an_installed_wheel(installed: Installed) -> None:
 
 
 def test_the_first_example_of_the_readme_runs_in_an_empty_environment(installed: Installed) -> None:
-    # The first block and what stands below it, as a reader would copy them.
+    # The first block and the output below it, as a reader would copy them.
     shown = re.search(r"```python\n(.*?)```\n+```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert shown is not None
     (installed.folder / "first.py").write_text(shown[1])

@@ -1,4 +1,4 @@
-"""The machine's constants as they are measured and printed, and how prices are compared with times."""
+"""Measuring and printing the machine's constants, and comparing prices with times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tcjax.planning.data.machine import CPU, Machine
 
 
 def parsed(text: str) -> Machine:
-    """The row that a text of the table's form stands for."""
+    """The row written as Python source."""
     scope: dict[str, object] = {"Machine": Machine}
     exec(text.replace(": Final", ""), scope)
     found = scope["CPU"]

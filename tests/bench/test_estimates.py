@@ -1,4 +1,4 @@
-"""The temporary bytes that `explain` foretells, beside those that XLA counts."""
+"""The temporary bytes that `explain` predicts, compared with XLA's count."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bench.estimates import GALLERY, Foretold, foretold, programs
 
 THREE = pytest.mark.xfail(reason="of the loop before a selection three arrays are counted, XLA has two", strict=True)
 
-# One program of each kind whose estimate says something: loops over vectors and with turned operands, lanes that meet
-# in odd numbers, two states, a selection, copies of a band, operands that are repeated, images in another layout,
-# values that two reductions read, a pass with a condition, places of two dimensions.
+# One program of each kind with a non-trivial estimate: loops over vectors and with transposed operands, odd numbers of
+# lanes, two states, a selection, copies of a band, repeated operands, images in another layout, values that two
+# reductions read, a pass with a condition, positions in two dimensions.
 KINDS = (
     "objective",
     "nearest",
@@ -30,7 +30,7 @@ KINDS = (
 )
 
 
-# Whose operands XLA turns in two steps, as it did in one before.
+# Operands that XLA now transposes in two steps instead of one.
 TURNED = ("objective", "nearest", "smoothed", "absolute_value")
 
 

@@ -1,4 +1,4 @@
-"""The harness notices wrong results, counts temporaries, and its tables say what failed."""
+"""The harness detects wrong results, counts temporaries, and reports failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory contract, as XLA counts: what the cases of the benchmark need, forward and in both derivatives."""
+"""The memory contract by XLA's count: the cases of the benchmark, forward and in both derivatives."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ CASES = {case.name: case for case in memory.cases("full")}
 
 
 def chosen() -> list[object]:
-    """The cases in every direction; those that need more are expected to, and to say why."""
+    """The cases in every direction; those that need more must be listed, with the reason."""
     found: list[object] = []
     for case in CASES.values():
         for direction in DIRECTIONS:

@@ -1,4 +1,4 @@
-"""The pictures of measurements show the numbers of the files, counted here by other means, also on a phone."""
+"""The pictures of measurements show the numbers of the files, checked independently, and are legible on a phone."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_lines_of_memory_end_where_the_file_says(tmp_path: Path) -> None:
         for row in rows[-2:]
         for kind, key in (("tcjax", "temporary"), ("usual", "usual"))
     }
-    # Up is more, evenly in the logarithm.
+    # Larger values are higher, on a logarithmic scale.
     slopes = {
         (ends["tcjax"] - ends[name]) / math.log(expected[name] / expected["tcjax"])
         for name in expected
@@ -92,7 +92,7 @@ def test_a_phone_of_390_pixels_shows_letters_of_ten_pixels_and_all_of_them(path:
     assert all(float(size) * 358 / wide >= 10 for size in re.findall(r"([\d.]+)px", style))
     assert "prefers-color-scheme: dark" in style
     for text in drawn.iter(f"{SVG}text"):
-        room = 5 * len(text.text or "")  # At least so wide.
+        room = 5 * len(text.text or "")  # A lower bound of the width.
         x, anchor = float(text.get("x", "")), text.get("text-anchor", "start")
         left = {"start": x, "middle": x - room / 2, "end": x - room}[anchor]
         assert left >= 0 and left + room <= wide, text.text

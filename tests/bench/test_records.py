@@ -1,4 +1,4 @@
-"""Files of measurements come back as they were written, and tables and pictures say what is in them."""
+"""Files of measurements round-trip, and tables and pictures show their contents."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def expected(name: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def check(computation: Computation, function: Callable[..., Any]) -> None:
-    """The function and its gradient compute what they should."""
+    """Checks the results of a function and of its gradient."""
     results, with_gradient = expected(computation.name)
 
     assert disagreement(computation.case(), jax.jit(function)(*computation.arrays()), results) <= computation.tolerance
@@ -72,7 +72,7 @@ def test_every_computation_is_written_in_all_three_notations() -> None:
 
 
 def example(**spellings: str) -> Computation:
-    """Doubling, spelt so."""
+    """Doubling, in the given spelling."""
     return Computation(
         name="double",
         make_arrays=lambda rng: (np.arange(4, dtype=np.float32),),

@@ -1,4 +1,4 @@
-"""The tables of scaling: one row computed anew, and what the command prints."""
+"""The tables of scaling: one row recomputed, and the command's output."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def test_a_row_of_the_file_is_what_the_kernel_says(name: str) -> None:
     found = scaling.projected(name, "strong", 64)
 
     assert (found.mesh, found.work, found.collectives) == (kept.mesh, kept.work, kept.collectives)
-    # Plans may become better between two runs of the command.
+    # Plans may improve between two runs of the command.
     assert found.flops == pytest.approx(kept.flops, rel=0.5)
     assert found.compute_seconds == pytest.approx(kept.compute_seconds, rel=0.5)
 

@@ -1,4 +1,4 @@
-"""The command in this process, on files of a folder of its own."""
+"""The command in this process, on files in a temporary folder."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ Result = click.testing.Result
 
 
 class Shell:
-    """Runs the command where the files are."""
+    """Runs the command in the folder of the files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -37,5 +37,5 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    """A folder and the command in it."""
+    """A folder, and the command in it."""
     yield Shell(tmp_path)

@@ -1,4 +1,4 @@
-"""Whatever a file holds, `check` reports it and `fmt` formats or refuses it; nothing else escapes."""
+"""For any file, `check` reports and `fmt` formats or refuses; nothing else escapes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +48,7 @@ NUMBERS = Numbers({"A": Shape((4, 3)), "a": Shape((3,)), "B": Shape((3, 5)), "x"
 
 @st.composite
 def texts(draw: st.DrawFn) -> Text:
-    """A text of one of the notations with some of its characters lost, doubled or replaced."""
+    """A text in one of the notations with some characters dropped, doubled or replaced."""
     notation, content = draw(st.sampled_from(SEEDS))
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(content)))

@@ -1,4 +1,4 @@
-"""`tcjax check` reports every mistake of every definition, with the place that an editor needs."""
+"""`tcjax check` reports every mistake of every definition, with the position that an editor needs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`tcjax fmt` writes one form, keeps every comment, and is done after one time."""
+"""`tcjax fmt` writes one form, keeps every comment, and is idempotent."""
 
 import pytest
 from hypothesis import given, reject
@@ -233,7 +233,7 @@ def words_of(tokens: list) -> list[str]:
 @given(st.data(), trees.programs())
 def test_comments_anywhere_in_tc_stay_in_order_of_their_statements(data: st.DataObject, program: ast.Program) -> None:
     words = words_of(tc.tokens_of(Source(tc.write(program))))
-    # What is unique stands on the line of this word: on the next one a statement begins.
+    # A `unique` clause must be on the line of this word: on the next one a statement begins.
     words = " ".join(words).replace(" unique ", " unique\0").split(" ")
     words = [word.replace("\0", " ") for word in words]
     text, comments = data.draw(scattered(words, [" ", " ", " ", "\n", "\n\n\n", " # {}\n", "\n# {}\n\n"]))
@@ -270,7 +270,7 @@ NUMERALS = st.one_of(
 
 
 def spelt(numeral: str) -> str:
-    """What `fmt` makes of a numeral: the same digits, a zero beside a bare point, small letters."""
+    """A numeral as `fmt` writes it: the same digits, a zero next to a bare point, lower-case letters."""
     if numeral[:2] in ("0x", "0X"):
         return f"0x{numeral[2:]}"
     digits, sign, power = numeral.lower().partition("e")
@@ -298,7 +298,7 @@ def test_numbers_stay_as_they_are_spelt(numerals: list[str]) -> None:
 def test_numbers_of_a_statement_with_other_numbers_are_canonical(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tcjax.syntax.tc.write", lambda tree: "C(i) = A(i) * 2.0 + 1000.0")
 
-    # The writer would change the program, so that the numbers of its text are another's.
+    # The writer would change the program, so that the numbers in its text would differ.
     with pytest.raises(Failure, match="would mean something else"):
         formatted(Text("a.tc", "C(i) = A(i) * 1e3", "tc"))
 

@@ -1,4 +1,4 @@
-"""`tcjax lsp`, driven by a client as an editor drives it: every feature once, in TC, SaC and Python files."""
+"""`tcjax lsp`, driven by a client like an editor: every feature once, in TC, SaC and Python files."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ def columns(A):
 
 
 class Editor:
-    """A client with one open document after the other."""
+    """A client that opens documents one by one."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.client = client
@@ -159,8 +159,8 @@ async def tc(editor: Editor) -> None:
     (warned,) = await editor.replace(TC.replace("exq", "exp"))
     assert (warned.code, warned.severity) == ("TC1201", types.DiagnosticSeverity.Warning)
     titles = await editor.fixes(1)
-    assert titles["start anew at every call: `+=!`"].new_text == "!"
-    assert places(titles["start anew at every call: `+=!`"].range) == (1, 13, 13)
+    assert titles["start from the identity at every call: `+=!`"].new_text == "!"
+    assert places(titles["start from the identity at every call: `+=!`"].range) == (1, 13, 13)
     assert titles["ignore TC1201 in this line"].new_text == "  # tcjax: ignore[TC1201]"
 
     assert await editor.replace(RIGHT, 3) == []
@@ -196,7 +196,7 @@ async def sac(editor: Editor) -> None:
 
 async def python(editor: Editor) -> None:
     (wrong,) = await editor.open("a.py", "python", PYTHON.replace("+ 1", "+ z(q)"))
-    # A letter of the mathematical plane is two units of UTF-16.
+    # A mathematical letter outside the basic plane is two UTF-16 units.
     assert (wrong.code, wrong.range.start.line, wrong.range.start.character) == ("TC0703", 3, 43)
     assert await editor.replace(PYTHON) == []
     assert "runs over `[0, N)`" in (await editor.hover(8, 23) or "")

@@ -1,4 +1,4 @@
-"""Whatever a user writes: an exit code, and never a traceback."""
+"""Any input gives an exit code, and never a traceback."""
 
 import os
 import subprocess
@@ -174,7 +174,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
 
 def test_an_interrupted_process_says_so_in_one_line(shell: Shell) -> None:
     shell.write("mm.tc", MM)
-    # As a terminal would, while the command reads standard input.
+    # Like a terminal, while the command reads standard input.
     program = (
         "import os, signal, sys, threading\nfrom tcjax.cli import main\n"
         "threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()\nmain()"

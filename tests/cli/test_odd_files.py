@@ -1,4 +1,4 @@
-"""Every subcommand over a table of bad files: exit code 0, 1 or 2, one line, no waiting, and nothing overwritten."""
+"""Every subcommand on a table of bad files: exit code 0, 1 or 2, one line, no waiting, and nothing overwritten."""
 
 import os
 import random
@@ -70,7 +70,7 @@ OTHERS = [
 
 
 def npy(shape: str = "(4,)", descr: str = "'<f4'", data: bytes = b"\0" * 16, version: int = 1) -> bytes:
-    """A file of NumPy's format with such a header."""
+    """A file in NumPy's format with the given header."""
     head = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(head)) + head + data
 
@@ -129,14 +129,14 @@ DIRECTORIES = ["id.tc", "pipe", "/dev/null", "/dev/null/x", "loop.tc", "x" * 300
 
 @pytest.fixture(autouse=True)
 def within_seconds() -> Iterator[None]:
-    """A command that waits for a file fails its test."""
+    """Fails if a command waits for a file."""
     with at_most_seconds(120):
         yield
 
 
 @pytest.fixture
 def odd(shell: Shell) -> Shell:
-    """A folder with all that is no file."""
+    """A folder with everything that is not a regular file."""
     shell.write("mm.tc", MM)
     shell.write("id.tc", ID)
     (shell.folder / "folder").mkdir()
@@ -152,7 +152,7 @@ def odd(shell: Shell) -> Shell:
 
 
 def check(result: Result, what: object) -> None:
-    """An exit code that the page of the command names, and one line or a mistake with its help."""
+    """An exit code from the command's page, and one line, or a mistake with its help."""
     assert result.exit_code in (0, 1, 2), (what, result.output, result.exception)
     if result.exit_code == 2:
         lines = result.stderr.splitlines()

@@ -14,7 +14,7 @@ TIME = re.compile(r"[\d.]+ (?:s|ms|µs)\b")
 
 
 def printed(block: Block, shell: Shell) -> list[str]:
-    """The block's commands, each with what it prints."""
+    """The block's commands, each with its output."""
     lines: list[str] = []
     for line in block.lines:
         if line.startswith("$ tcjax "):
@@ -24,7 +24,7 @@ def printed(block: Block, shell: Shell) -> list[str]:
 
 
 def brought_up_to_date(page: str, shell: Shell) -> str:
-    """The page with what its commands print now, on the files that it shows."""
+    """The page with the current output of its commands, on the files that it shows."""
     lines = page.splitlines()
     shift = 0
     for block in blocks(page):

@@ -1,4 +1,4 @@
-"""A program with its arguments, and what it must give: ranges, shapes, types and values from plain NumPy."""
+"""A program with its arguments, and the expected ranges, shapes, types and values from plain NumPy."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ Ranges = dict[str, tuple[int, int]]
 class Program:
     """`formula` computes the results from the arguments, with floats as float64; `dtypes` are the results' types.
 
-    `ranges` are those of each statement, where the program is about them; `initial` what accumulation starts from,
-    or sizes by name.
+    `ranges` are those of each statement, if the program tests them; `initial` are initial values of accumulations, or
+    sizes by name.
     """
 
     name: str
@@ -66,7 +66,7 @@ def kernel(text: str, **options: Any) -> tcjax.Kernel:
 
 
 def check(program: Program) -> None:
-    """Asserts that the compiled kernel and the interpreter give what the formula gives."""
+    """Asserts that the compiled kernel and the interpreter agree with the formula."""
     arrays = program.arrays()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)

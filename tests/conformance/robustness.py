@@ -1,4 +1,4 @@
-"""Texts that nobody would write, each of about 100 kB or less."""
+"""Extreme texts, each of about 100 kB or less."""
 
 import random
 

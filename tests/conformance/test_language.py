@@ -1,4 +1,4 @@
-"""What the texts of the language mean."""
+"""The meaning of the language's texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is refused, and how it is said."""
+"""What is refused, and with which message."""
 
 import warnings
 from typing import Any

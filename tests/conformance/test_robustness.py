@@ -1,4 +1,4 @@
-"""Whatever is written or passed: an answer, or a `CompileError` that helps."""
+"""Any text and any arguments give an answer, or a `CompileError` with help."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.work import with_at_most
 from . import robustness
 from .program import kernel, real
 
-# Calls of functions for a text, three times what the longest of these needs.
+# Function calls for a text, three times as many as the longest of these needs.
 MOST_CALLS = 6_000_000
 
 PRODUCT = kernel("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) += A(m,k) * B(k,n) }")

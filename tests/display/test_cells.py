@@ -1,4 +1,4 @@
-"""Places as rectangles: the same places, each once."""
+"""Positions as rectangles: the same positions, each once."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -162,9 +162,9 @@ def test_each_chunk_of_a_running_sum_begins_with_all_that_comes_before_it(guard:
     shown = sorted({at for _, span in chunks for at in range(*span)})
     assert len(shown) == sum(hi - lo for _, (lo, hi) in chunks) == min(n, 64)
     assert shown == (list(range(len(shown))) if ">" not in guard else list(range(n - len(shown), n)))
-    before = [group for group in plane.arrows if group.name == "what comes before a chunk"]
+    before = [group for group in plane.arrows if group.name == "total of earlier chunks"]
     ends = [end for group in before for _, end in group.pairs if end[0] == (0, 1)]
-    # The first chunk in the order in which they are met has nothing before it.
+    # The first chunk in scan order has nothing before it.
     first = chunks[0]
     assert sorted(ends) == sorted(chunk for chunk in chunks if chunk != first)
 
@@ -219,7 +219,7 @@ def test_blocks_of_a_triangle_are_left_out_where_no_point_of_them_takes_part() -
     left_out = set(layer(plane, hatch=True).rectangles)
     empty = {block for block in blocks if block[1][0] >= block[0][1] - 1}
     assert left_out and left_out <= empty
-    # What is left out counts from the ends of a tile: at most one block for each tile is empty and visited.
+    # Skipping starts at the ends of a tile's range: at most one empty block per tile is visited.
     assert len(empty - left_out) <= len({rows for rows, _ in blocks})
 
 
@@ -234,7 +234,7 @@ def test_blocks_of_a_triangle_are_left_out_where_no_point_of_them_takes_part() -
         ("halo", "say on which mesh"),
         ("wavefront", "a wavefront needs two loops"),
         ("scan", "a scan is a loop"),
-        ("tiles", "tiles are those of a schedule"),
+        ("tiles", "tiles come from a schedule"),
     ],
 )
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are(kind: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Kernels, explanations and schedules as pages: complete, well-formed, escaped, and nothing from elsewhere."""
+"""Kernels, explanations and schedules as pages: complete, well-formed, escaped, and without external resources."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -31,7 +31,7 @@ def floats(*shape: int) -> jax.ShapeDtypeStruct:
 
 
 def page_of(shown: object) -> ElementTree.Element:
-    """The page, after a look at what no page may have."""
+    """The page, after checks that hold for all pages."""
     text = shown._repr_html_()  # type: ignore[attr-defined]
     assert not re.search(r"<script|javascript:|<link|<iframe|<img|url\(|@import", text)
     assert set(re.findall(r"https?://[^\"\s<]*", text)) <= {"http://www.w3.org/2000/svg"}
@@ -165,7 +165,7 @@ def test_a_scheduled_kernel_shows_its_tiles() -> None:
 
     root = page_of(kernel.with_schedule(schedule).explain(*arguments))
 
-    assert "In tiles of 32 x 256, one after the other for bo in 0:4." in texts(root, "p")
+    assert "In tiles of 32 x 256, one at a time, for bo in 0:4." in texts(root, "p")
 
 
 def test_a_schedule_shows_its_regions_and_its_plan_as_tables() -> None:

@@ -1,4 +1,4 @@
-"""Pictures of plans: reads are those that change the element, domains are what the guards say."""
+"""Pictures of plans: drawn reads are those that change the element, domains are those of the guards."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -28,7 +28,7 @@ def floats(*shape: int) -> jax.ShapeDtypeStruct:
 
 
 def marked(plane: Plane, layer: Layer) -> np.ndarray:
-    """The places of a layer as an array of truth values."""
+    """The positions of a layer as a boolean array."""
     rows = (0, 1) if plane.rows is None else (plane.rows.lo, plane.rows.hi)
     found = np.zeros((rows[1] - rows[0], plane.columns.extent), bool)
     for (top, bottom), (left, right) in layer.rectangles:

@@ -1,4 +1,4 @@
-"""Markdown pages as programs: their fenced blocks, and the page with what they print brought up to date."""
+"""Markdown pages as programs: their fenced blocks, and the page with their output updated."""
 
 import contextlib
 import io
@@ -59,11 +59,11 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def run_page(page: str, file: Path, namespace: dict[str, object]) -> str:
-    """The page with the output of each block in the ``text`` block behind it.
+    """The page with the output of each block in the ``text`` block after it.
 
     ``python`` blocks run from top to bottom in `namespace`; ``tc`` blocks are loaded. A block that opens with
     ``# error: TC0401`` must raise that error, and its output is the error as shown. Any other fence is left alone.
-    `file` receives the Python blocks at the lines where the page has them, for a notation that is read from its source.
+    `file` receives the Python blocks at the lines where the page has them, for the notation that is read from source.
     """
     found = list(blocks(page))
     file.write_text(_python_of(page, found))
@@ -105,6 +105,6 @@ def _run(block: Block, file: Path, namespace: dict[str, object]) -> str:
 
 
 def _adjacent(page: str, block: Block, following: Block) -> bool:
-    """Whether only blank lines lie between two blocks: prose in between means that the text is not an output."""
+    """Whether only blank lines are between two blocks: if there is prose, the text is not an output."""
     between = page.splitlines()[block.start + len(block.lines) + 1 : following.start - 1]
     return not any(line.strip() for line in between)

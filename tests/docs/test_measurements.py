@@ -1,4 +1,4 @@
-"""The tables and pictures of measurements are those of the files in bench/results, and of nothing else."""
+"""The tables and pictures of measurements agree with the files in bench/results."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from bench import growth, memory, plot, scaling, tables
 from tests.docs.markdown import ROOT, pages
 
-# A shell block of one command, and the table behind it.
+# A shell block with one command, and the table after it.
 TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory|scaling) ((?:(?! -o )[^\n])*)\n```\n\n)((?:\|[^\n]*\n)*)")
 PRINTERS = {"tables": tables, "memory": memory, "scaling": scaling}
 PAINTERS = {"growth": growth, "plot": plot, "scaling": scaling}
@@ -24,7 +24,7 @@ def test_a_table_is_what_the_command_above_it_prints(
 
     def printed(match: re.Match[str]) -> str:
         assert PRINTERS[match[2]].main(match[3].split()) == 0, capsys.readouterr().err
-        # Where there was no table yet, the text goes on behind a blank line.
+        # If there was no table yet, the text continues after a blank line.
         return match[1] + capsys.readouterr().out + ("" if match[4] else "\n")
 
     found = TABLE.sub(printed, text)

@@ -1,4 +1,4 @@
-"""The documents are true: their programs run, print what the pages say, and their links lead somewhere."""
+"""The documentation is true: its programs run and print what the pages show, and its links are valid."""
 
 import re
 from pathlib import Path
@@ -8,12 +8,12 @@ import pytest
 from tests.docs.markdown import EXPLANATIONS, ROOT, blocks, pages, run_page, runs
 
 LINK = re.compile(r"\[[^]]*\]\(([^)#]+)(?:#[^)]*)?\)")
-# Inline code may go on in the next line.
+# Inline code may continue on the next line.
 CODE = re.compile(r"```.*?^```|`(?:[^`\n]|\n(?!\n))*`|<code>.*?</code>", re.DOTALL | re.MULTILINE)
 
 
 def links(page: Path) -> list[str]:
-    """Where the relative links of a page lead."""
+    """The targets of a page's relative links."""
     return [target for target in LINK.findall(CODE.sub("", page.read_text())) if "://" not in target]
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the documents are those that the code draws today."""
+"""The pictures in the documentation are those that the code draws."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""Files, rooms and doors that the pages for contributors name are there, and every room is named."""
+"""Files, rooms and doors named on the pages for contributors exist, and every room is named."""
 
 import re
 from functools import reduce
@@ -19,7 +19,7 @@ def prose(page: str) -> str:
 
 
 def is_file(place: str) -> bool:
-    """Whether a path is one of the repository, or of the package, where the suffix may be missing; or a file's name."""
+    """Whether a path is in the repository, or in the package (possibly without suffix), or the name of a file."""
     pattern = re.sub(r"<\w+>", "*", place).rstrip("/")
     forms = (pattern, f"tcjax/{pattern}", f"tcjax/{pattern}.py") if "/" in place else (pattern, f"t*/**/{pattern}")
     return any(True for form in forms for _ in ROOT.glob(form))

@@ -1,4 +1,4 @@
-"""The site builds: every link leads somewhere, every page has its place, every public name its entry."""
+"""The site builds: every link is valid, every page is in the navigation, every public name has an entry."""
 
 import os
 import subprocess
@@ -20,14 +20,14 @@ def test_the_site_builds_without_a_warning_and_has_every_page_error_and_public_n
 
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
-    # Strict: a page outside of the navigation, a link to nowhere or an anchor that is not there is a failure.
+    # Strict: a page outside the navigation, a broken link or a missing anchor is an error.
     assert built.returncode == 0, built.stdout + built.stderr
     written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
     assert {f"errors/{code.value}.html" for code in Code} <= written
     assert {"tutorial.html", "contributing.html", "examples/digits.html"} <= written
     reference = (tmp_path / "api.html").read_text()
     assert [name for name in tcjax.__all__ if f'id="tcjax.{name}"' not in reference] == []
-    # Nothing comes from elsewhere: no fonts, scripts or pictures of other servers.
+    # No external resources: no fonts, scripts or pictures from other servers.
     home = (tmp_path / "index.html").read_text()
     assert [text for text in ('src="http', 'src="//', "fonts.googleapis", "unpkg") if text in home] == []
     # The pages with the widest code and tables; `python -m tests.site.browser` looks at all.

@@ -1,4 +1,4 @@
-"""Short ways to elaborate a text, and to say what is wrong with one."""
+"""Short ways to elaborate a text, and to get its errors."""
 
 import warnings
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from tcjax.diagnostics import CompileError, CompileWarning
 from tcjax.elaboration import Argument, ForeignFunction, elaborate
 from tcjax.syntax import ast, tc
 
-# One tensor of every kind that the tests read, so that they only write statements.
+# One tensor of every kind, so that tests consist of statements only.
 PARAMETERS = """float(N) A, float(N,M) B, int32(N) I, bool(N) b, double(N) d, half(N) h, uint8(N) u, int8(N) w,
 complex64(N) z, float s"""
 
@@ -51,7 +51,7 @@ def subscript_of(text: str) -> str:
 
 
 def mistake(text: str, **given: object) -> CompileError:
-    """The `CompileError` of a text, which must have one."""
+    """The `CompileError` of an invalid text."""
     try:
         elaborated(text, **given)  # type: ignore[arg-type]
     except CompileError as error:

@@ -1,4 +1,4 @@
-"""Whatever is written: a typed program that verifies, or a `CompileError` that helps."""
+"""Any text gives a typed program that verifies, or a `CompileError` with help."""
 
 from hypothesis import given
 from hypothesis import strategies as st

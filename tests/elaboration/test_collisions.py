@@ -1,4 +1,4 @@
-"""Any identifier may name anything: names that collide mean what scoping says, or are refused."""
+"""Any identifier may name anything: colliding names follow the scoping rules, or are refused."""
 
 import linecache
 from collections.abc import Callable, Mapping
@@ -151,13 +151,13 @@ def sac(names: Mapping[str, str]) -> tcjax.Kernel:
 NOTATIONS: dict[str, Callable[[Mapping[str, str]], tcjax.Kernel]] = {"tc": tc, "python": python, "sac": sac}
 TEXTS = {"tc": TC, "python": PYTHON, "sac": SAC}
 X = np.float32([1, -2, 3])
-# What a name means where it names two things, and not what one of the two would: no mere renaming.
+# Names with two meanings, where the result is not that of a renamed program.
 CAPTURED = {
-    # The first definition of a name counts.
+    # The first definition of a name wins.
     ("tc", "callee", "definition"): X + 1,
-    # A let comes before a size.
+    # A let takes precedence over a size.
     ("tc", "size", "let"): X * (X + 1) + 0.5 * X + 6 + 0.5 * X,
-    # What stands further down hides what stands further up.
+    # Later definitions hide earlier ones.
     ("sac", "parameter", "called"): (X + 1) * (X + 1) + np.abs(X + 1).sum() + 0.5 * (X + 1),
     ("sac", "parameter", "temporary"): X * (X + 1) + np.abs(X * (X + 1)).sum() + 0.5 * X * (X + 1),
     ("sac", "index", "let"): X * (X + 1) + np.arange(3, dtype="float32") + 0.5 * X,
@@ -172,7 +172,7 @@ def outcome(notation: str, names: Mapping[str, str]) -> np.ndarray | str:
     except (tcjax.CompileError, tcjax.CompileWarning) as error:
         return error.kind
     except SyntaxError:
-        # Python's own, where the word is none of its names.
+        # Python's own error, where the word is not a valid name.
         assert notation == "python"
         return "syntax"
 

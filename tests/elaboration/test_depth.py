@@ -1,4 +1,4 @@
-"""Deep and large expressions: elaborated, or refused with words."""
+"""Deep and large expressions: elaborated, or refused with a message."""
 
 import functools
 import threading
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 def below(frames: int, run: Callable[[], T]) -> T:
-    """`run()`, with so many frames on the stack already."""
+    """`run()`, with the given number of frames already on the stack."""
     return run() if frames == 0 else below(frames - 1, run)
 
 
 def in_fresh_thread(run: Callable[[], None]) -> None:
-    """`run()` with 200 frames below it, whatever the test runner has on its own stack."""
+    """`run()` with 200 frames below it, independent of the test runner's stack."""
     failures: list[BaseException] = []
 
     def target() -> None:

@@ -1,4 +1,4 @@
-"""What a program has in vain is told by `lint`, and what it needs is not."""
+"""`lint` reports what a program does not need, and nothing that it needs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What can be said of a definition before any type is known."""
+"""What is known about a definition before types are known."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The examples in several processes: equal to one, in time, and with one line for a process that dies."""
+"""The examples in several processes: results equal to one process, in time, and one line for a process that dies."""
 
 import os
 import re
@@ -22,11 +22,11 @@ def test_heat_spreads_over_processes_as_in_one(processes: int) -> None:
 
     assert sum("differ from one process by" in line for line in printed) == processes
     # The halos of six steps, each a row of 32 elements of 4 bytes.
-    assert printed[0] == "[0] collective-permute of 768 B, 1 times: 6 beside the block, of dimension 0"
+    assert printed[0] == "[0] collective-permute of 768 B, 1 times: a halo of 6 in dimension 0"
 
 
 def test_nearest_neighbours_of_points_in_two_processes_keep_the_limit_of_memory() -> None:
-    """Each of them compares with scikit-learn, and asks XLA what a device needs."""
+    """Each of them compares with scikit-learn, and checks the memory that XLA reports for a device."""
     printed = launched(FOLDER / "neighbours.py", "--points", 900, "--limit", 512)
 
     found = [re.search(r"(\d+) KiB temporary .* has (\d+) KiB", line) for line in printed]
@@ -55,7 +55,7 @@ def test_a_training_whose_process_is_killed_goes_on_to_the_same_numbers(tmp_path
     assert running.returncode == 128 + signal.SIGKILL
     assert seconds < 10
     for rank in (0, 1):
-        assert any(re.match(rf"\[{rank}\] .* goes on after step (12|18|24)$", line) for line in again)
+        assert any(re.match(rf"\[{rank}\] .* continues after step (12|18|24)$", line) for line in again)
         assert f"[{rank}] process {rank} of 2: the same bits as without interruption" in again
 
 
@@ -131,7 +131,7 @@ def test_a_pinned_rank_has_one_core_and_is_a_batch_process(tmp_path: Path) -> No
     ],
 )
 def test_a_rank_that_dies_ends_the_others_with_one_line(tmp_path: Path, death: str, status: int, told: str) -> None:
-    """What the others say of the connection that broke is left out, what the dead one said is not."""
+    """Errors of the others about the broken connection are left out; the dead rank's errors are not."""
     program = f"""
 if rank == "1":
     time.sleep(0.3)

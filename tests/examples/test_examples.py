@@ -1,4 +1,4 @@
-"""The examples do what they say: real data in, a result that can be checked out."""
+"""The examples do what they say: real data in, a verifiable result out."""
 
 import importlib.util
 from itertools import pairwise
@@ -99,7 +99,7 @@ def test_tiles_of_edges_need_less_memory_than_whole_pictures(tmp_path: Path) -> 
 
 
 def bilateral(values: np.ndarray, contrast: float) -> float:
-    """The filtered middle of a window, its values in row-major order."""
+    """The filtered centre of a window, from its values in row-major order."""
     rank = round(np.log(len(values)) / np.log(3))
     middle = values[len(values) // 2]
     nearness = np.ones(1)

@@ -1,4 +1,4 @@
-"""The kernel methods agree with scikit-learn, SciPy, NumPy and almanacs; their own checks run with `main`."""
+"""The kernel methods agree with scikit-learn, SciPy, NumPy and almanacs; their own checks run in `main`."""
 
 import jax
 import jax.numpy as jnp

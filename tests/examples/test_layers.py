@@ -1,4 +1,4 @@
-"""The examples of layers learn, in a few steps; all of their steps run with `main`."""
+"""The examples of layers learn in a few steps; `main` runs all of their steps."""
 
 import shutil
 from pathlib import Path

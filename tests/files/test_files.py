@@ -1,4 +1,4 @@
-"""Files are read where they are files, and replaced as a whole or not at all."""
+"""Only regular files are read, and they are replaced atomically."""
 
 import os
 import stat

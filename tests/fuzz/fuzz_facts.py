@@ -1,7 +1,7 @@
-"""Random questions to the facts engine, judged by enumeration: ``python -m tests.fuzz.fuzz_facts --seconds 60``.
+"""Random questions to the facts engine, checked by enumeration: ``python -m tests.fuzz.fuzz_facts --seconds 60``.
 
-Ends with 1 at the first answer that is wrong, shortened; with ``--all``, prints every kind of mistake once and goes on.
-How tight the answers over finite ranges are is printed at the end.
+Exits with 1 at the first wrong answer, shrunk; with ``--all``, prints every kind of mistake once and continues. At the
+end it prints how tight the answers over finite ranges are.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SLOW = 0.02
 
 
 def shortened(case: Case, flaw: Flaw) -> tuple[Case, Flaw]:
-    """A smaller case with the same kind of flaw: facts dropped, operands in the place of operations."""
+    """A smaller case with the same kind of flaw: facts dropped, operations replaced by operands."""
     smaller = True
     while smaller:
         smaller = False
@@ -92,7 +92,7 @@ def _operands(inside: str) -> set[str]:
 
 
 def main() -> int:
-    """Asks for ``--seconds``; 0, or 1 where an answer was wrong."""
+    """Runs for ``--seconds``; 0, or 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=None)
@@ -151,7 +151,7 @@ def main() -> int:
 
 
 def _second_opinion(area: Domain, case: Case) -> Flaw | None:
-    """What z3 finds wrong with an answer, beyond the window of the enumeration."""
+    """Errors that z3 finds in an answer, outside the window of the enumeration."""
     if area.whole or not area.points or case.question not in smt.QUESTIONS:
         return None
     given_answer = answer(facts_of(case.given), case)
@@ -162,7 +162,7 @@ def _second_opinion(area: Domain, case: Case) -> Flaw | None:
 
 
 def _shape(case: Case) -> tuple[str, ...]:
-    """A case without its names and numbers: two of one shape are one mistake."""
+    """A case without its names and numbers: cases of equal shape count as one mistake."""
     return tuple(re.sub(r"[a-z]\b|\d+", "_", text) for text in (case.given, *case.words))
 
 

@@ -1,7 +1,7 @@
 """Random reductions run as loop nests in random blocks: values, maps and derivatives against the interpreter.
 
-``python -m tests.fuzz.fuzz_nests --seconds 60`` stops at the first program that disagrees; ``--all`` goes on and
-lists them, each once for every way in which it fails.
+``python -m tests.fuzz.fuzz_nests --seconds 60`` stops at the first program that disagrees; ``--all`` continues and
+lists them, once for every kind of failure.
 """
 
 from functools import partial

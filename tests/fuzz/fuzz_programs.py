@@ -1,6 +1,6 @@
 """Random programs of every kind: values, maps and derivatives against the interpreter, with infinities in the data.
 
-``python -m tests.fuzz.fuzz_programs --seconds 60`` stops at the first program that disagrees; ``--all`` goes on and
+``python -m tests.fuzz.fuzz_programs --seconds 60`` stops at the first program that disagrees; ``--all`` continues and
 lists them.
 """
 
@@ -33,7 +33,7 @@ CHECKS = (
 
 
 def compiled(rng: Random) -> Setting:
-    """Compiling takes most of the time: one batch of eight is compiled as users do."""
+    """Compiling takes most of the time: one batch in eight is compiled as for users."""
     return Setting() if rng.randrange(8) == 0 else Setting("quickly()", quickly)
 
 

@@ -1,4 +1,4 @@
-"""Throw mutated texts and random ones at the SaC reader: ``python -m tests.fuzz.fuzz_sac_text --seconds 30``."""
+"""Runs the SaC reader on mutated and random texts: ``python -m tests.fuzz.fuzz_sac_text --seconds 30``."""
 
 import sys
 

@@ -16,7 +16,7 @@ from tests.planning.schedule.random_schedules import Trial, random_trial
 
 
 def mistake(trial: Trial, seed: int) -> str:
-    """What is wrong with the numbers of a scheduled kernel; empty if nothing is."""
+    """Errors in the results of a scheduled kernel; empty if there are none."""
     kernel = tcjax.kernel(trial.text)
     generator = np.random.default_rng(seed)
     # Small integers: every order of summation gives the same float.

@@ -1,6 +1,6 @@
 """Random kernels under random legal schedules: ``python -m tests.fuzz.fuzz_schedules --seconds 30``.
 
-`Schedule.infer_bounds` must say what a visit of every point finds. Each failure is printed with its shortest schedule.
+`Schedule.infer_bounds` must agree with visiting every point. Each failure is printed with its shortest schedule.
 """
 
 import argparse
@@ -12,9 +12,9 @@ from types import FrameType
 
 from tests.planning.schedule.random_schedules import Trial, disagreements, random_trial, smallest
 
-# So many failures are enough to read.
+# Stop after this many failures.
 _MOST = 5
-# Bound inference takes milliseconds: after so many seconds of work it hangs.
+# Bound inference takes milliseconds: after this many seconds of work it counts as hanging.
 _PATIENCE = 20.0
 
 
@@ -49,7 +49,7 @@ def main() -> int:
         found = _complaint(trial)
         if found:
             failures += 1
-            # What hangs would hang in every attempt to make it smaller.
+            # A hanging case would hang in every attempt to shrink it.
             least = trial if "TimeoutError" in found else smallest(trial)
             print(f"seed {seed}, schedule {count}", least.text, least.arguments, least.line, sep="\n")
             print(found if least is trial else _complaint(least), end="\n\n")

@@ -1,4 +1,4 @@
-"""Throw mutated programs and random texts at the TC reader: ``python -m tests.fuzz.fuzz_tc_text --seconds 30``."""
+"""Runs the TC reader on mutated programs and random texts: ``python -m tests.fuzz.fuzz_tc_text --seconds 30``."""
 
 import sys
 

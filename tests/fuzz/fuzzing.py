@@ -1,6 +1,6 @@
-"""Random texts for a reader: mutated programs, soups of tokens and of characters, and what each must keep.
+"""Random texts for a reader: mutated programs, random tokens and characters, and the properties that must hold.
 
-Only `CompileError` may escape, within a second, with a help; and what reads must write and read back equal.
+Only `CompileError` may escape, within a second, with a help; valid texts must be written and read back equal.
 """
 
 import argparse
@@ -25,7 +25,7 @@ class Fuzzer:
     openings: Sequence[str]
 
     def text(self, rng: random.Random) -> str:
-        """A program with a few mutations, a soup of tokens, or a soup of characters."""
+        """A program with a few mutations, random tokens, or random characters."""
         match rng.randrange(8):
             case 0:
                 return rng.choice(("", " ")).join(rng.choices(self.pieces, k=rng.randrange(60)))
@@ -59,7 +59,7 @@ class Fuzzer:
                 return program[:start] + other[cut : cut + rng.randrange(20)] + program[end:]
 
     def check(self, program: str) -> str:
-        """The code of the mistake in a text, or ``ok``; raises AssertionError where the reader breaks its promises."""
+        """The code of the mistake in a text, or ``ok``; raises AssertionError if the reader violates a property."""
         start = time.process_time()
         try:
             tree = self.read(program)
@@ -75,7 +75,7 @@ class Fuzzer:
         return "ok"
 
     def main(self, description: str | None) -> int:
-        """Runs for ``--seconds``; 0, or 1 at the first text that breaks a promise."""
+        """Runs for ``--seconds``; 0, or 1 at the first text that violates a property."""
         parser = argparse.ArgumentParser(description=description)
         parser.add_argument("--seconds", type=float, default=30.0)
         parser.add_argument("--seed", type=int, default=None)

@@ -1,6 +1,6 @@
 """Random programs of several strategies, each with a check: the part that the fuzzers of programs share.
 
-``--seconds 60`` stops at the first program that fails; ``--all`` goes on and lists them.
+``--seconds 60`` stops at the first program that fails; ``--all`` continues and lists them.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.strategies.programs import Case
 
-# Hypothesis begins with the smallest program: each seed is good for a few others.
+# Hypothesis begins with the smallest program: each seed then gives a few others.
 BATCH = 10
 SOME = 20
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is checked of which programs, with 64-bit types or without."""
+    """A check of programs of a strategy, with 64-bit types or without."""
 
     name: str
     run: Callable[[Case], object]
@@ -36,14 +36,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Setting:
-    """The compiler's limits while a program runs, and how to say them."""
+    """The compiler's limits while a program runs, and their description."""
 
     text: str = ""
     limits: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 def search(number: int, checks: Sequence[Check], setting: Callable[[Random], Setting]) -> tuple[int, list[str]]:
-    """How many programs of a seed were tried, and what is wrong, each with its program."""
+    """The number of programs tried for a seed, and the failures, each with its program."""
     check, around = checks[number % len(checks)], setting(Random(number))
     found: list[str] = []
     tried = 0
@@ -77,7 +77,7 @@ def search(number: int, checks: Sequence[Check], setting: Callable[[Random], Set
 def main(
     description: str | None, checks: Sequence[Check], setting: Callable[[Random], Setting] = lambda _: Setting()
 ) -> int:
-    """Runs for ``--seconds``; 0, or 1 where a program fails."""
+    """Runs for ``--seconds``; 0, or 1 if a program fails."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -95,7 +95,7 @@ def main(
             return 1
         number += 1
         if number % SOME == 0:
-            # Most of what was compiled is never used again.
+            # Most compiled programs are never used again.
             jax.clear_caches()
     print(f"{sum(outcomes.values())} programs, {wrong} wrong: {dict(outcomes)}")
     return 1 if wrong else 0

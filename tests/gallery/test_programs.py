@@ -1,4 +1,4 @@
-"""Every program of the gallery agrees with its references, fits, and draws; as it is, and where it was copied to."""
+"""Every program of the gallery agrees with its references, is short, and draws; in place, and as a copy."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ def test_each_program_has_a_name_of_its_own_a_title_and_a_page_of_text() -> None
     assert len(set(NAMES)) == len(NAMES)
     for each in gallery.entries():
         assert each.title and not each.title.endswith(".") and len(each.text) > 80, each.name
-        # One page: what a reader takes in.
+        # One page, so that it can be read at a glance.
         assert len(each.source.splitlines()) <= 150, each.name
 
 

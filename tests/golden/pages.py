@@ -20,17 +20,17 @@ _ARGUMENT = re.compile(r"`(\w+): (\w+)\[([\d, ]*)\]`")
 
 
 def page_names() -> list[str]:
-    """The pages of programs in TC, those of this folder."""
+    """The pages of programs in TC, in this folder."""
     return sorted(path.stem for path in HERE.glob("*.md"))
 
 
 def pages() -> list[Path]:
-    """All pages, those of other notations in folders of their own; `schedules` has a test of its own."""
+    """All pages, including those of other notations in subfolders; `schedules` has its own test."""
     return sorted(path for path in HERE.rglob("*.md") if path.parent.name != "schedules")
 
 
 def render(page: str) -> str:
-    """The page anew: its title, text and arguments are kept, every stage below them is computed."""
+    """The updated page: its title, text and arguments are kept, every stage below them is recomputed."""
     title = page.splitlines()[0]
     found = _TEXT.search(page)
     listed = _ARGUMENTS.search(page)
@@ -43,7 +43,7 @@ def render(page: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         kernel = tcjax.kernel(text, dialect=notation)
-    # Older versions of JAX keep results apart by another operation.
+    # Older versions of JAX keep results separate with another operation.
     with patch.object(apart, "BARRIERS_HOLD", True):
         jaxpr = jax.make_jaxpr(kernel)(*specs)
     stages = {
@@ -68,7 +68,7 @@ def _range_lines(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> lis
 
 
 def _symbolic(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[dict[str, object]]:
-    """The formulas of the ranges: of any call, or for the ranks of this one where those decide what the program is."""
+    """The formulas of the ranges: for any call, or for this call's ranks if the program depends on them."""
     try:
         known = kernel.ranges()
         if [list(each) for each in known] == [list(each) for each in kernel.ranges(*specs)]:
@@ -80,7 +80,7 @@ def _symbolic(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[d
 
 
 def _primitives(jaxpr: object) -> list[str]:
-    """The primitives in order, those inside calls in their place; versions of JAX differ in how they nest calls."""
+    """The primitives in order, with calls expanded in place; versions of JAX nest calls differently."""
     names: list[str] = []
     for equation in jaxpr.eqns:  # type: ignore[attr-defined]
         inner = [p for p in equation.params.values() if hasattr(p, "jaxpr") or hasattr(p, "eqns")]

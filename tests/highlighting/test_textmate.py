@@ -1,4 +1,4 @@
-"""The grammars for editors have the words of the language, and colour as the lexers do."""
+"""The grammars for editors have the keywords of the language, and colour as the lexers do."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def test_the_stored_grammars_are_those_of_the_language(name: str, update_golden:
 
 
 def scopes(grammar: dict[str, Any], line: str) -> dict[str, str]:
-    """The scope of each word of a line: of the patterns that match first, the one that is listed first."""
+    """The scope of each word of a line: of the patterns that match earliest, the first in the list."""
     found: dict[str, str] = {}
     place = 0
     while place < len(line):

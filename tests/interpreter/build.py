@@ -99,7 +99,7 @@ def bound(
     initial: Sequence[ir.Tensor] = (),
     calls: Mapping[int, Bound] | None = None,
 ) -> Bound:
-    """The function of `statements`, its parameters named like `arrays`; it returns its last statement's targets."""
+    """The function of `statements`, with parameters named like `arrays`; returns its last statement's targets."""
     last = statements[-1]
     targets = (last.target,) if isinstance(last, (ir.Define, ir.Accumulate)) else last.targets
     function = ir.Function(

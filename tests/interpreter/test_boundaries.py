@@ -1,4 +1,4 @@
-"""What lies beyond the ends of a tensor, against NumPy's `pad`."""
+"""Reads out of bounds of a tensor, against NumPy's `pad`."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import tcjax
 # Each boundary, and what NumPy calls it.
 MODES = {"clamp": "edge", "wrap": "wrap", "mirror": "symmetric", "reflect": "reflect"}
 SIZES = (1, 2, 3, 5)
-# Several times round the longest of them.
+# Several periods of the longest of them.
 WIDTH = 13
 NUMBERS = {"0.0": 0, "255": 255, "1": 1, "0.1": 0.1, "-inf": -np.inf, "65504": 65504, "2i": 2j}
 

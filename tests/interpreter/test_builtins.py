@@ -29,7 +29,7 @@ def bessel_i(order: int, x: float) -> float:
     return simpson(lambda t: np.exp(x * np.cos(t)) * np.cos(order * t), 0, math.pi) / math.pi
 
 
-# Of everything below, the second value comes from another formula than the interpreter's, or from a table.
+# The second values below come from other formulas than the interpreter's, or from tables.
 UNARY = {
     "acos": [(0.3, math.pi / 2 - math.asin(0.3))],
     "acosh": [(2.0, math.log(2 + math.sqrt(3)))],

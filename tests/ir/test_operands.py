@@ -1,4 +1,4 @@
-"""Sums, products and conjunctions are taken apart in one place, and mean the same when they are put together again."""
+"""Sums, products and conjunctions are split in one place, and mean the same when they are rebuilt."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The table of reductions, against what the interpreter, which has its own, makes of numbers."""
+"""The table of reductions, checked against the interpreter, which has its own."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The verifier lets sound functions pass and names what is unsound."""
+"""The verifier accepts sound functions and names what is unsound."""
 
 from collections.abc import Callable
 from dataclasses import replace

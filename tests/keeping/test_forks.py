@@ -1,4 +1,4 @@
-"""A forked child has one thread: what another one held when the process was forked must not stop it."""
+"""A forked child has one thread: locks that other threads held at the fork must not block it."""
 
 import os
 import threading
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is fork
 
 
 def in_child(act: Callable[[], object], seconds: float = 120) -> int:
-    """The exit status of a forked child: 0 where `act` ends without an exception, -9 where it never ends."""
+    """The exit status of a forked child: 0 if `act` ends without an exception, -9 if it never ends."""
     with warnings.catch_warnings():
-        # JAX warns of every fork, and so does Python of one among threads.
+        # JAX warns about every fork, and Python about forks with threads.
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
@@ -57,7 +57,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
 
 
 class Key:
-    """A key that does something while it is compared."""
+    """A key that runs code while it is compared."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act

@@ -1,4 +1,4 @@
-"""Properties that are computed once, by threads too."""
+"""Properties that are computed once, even with threads."""
 
 import threading
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_threads_that_ask_at_once_get_the_same_value() -> None:
 
 
 def test_two_threads_may_ask_for_two_properties_the_other_way_round() -> None:
-    # On Python 3.11 functools holds a lock of the class while a property is computed: these would wait for ever.
+    # On Python 3.11 functools holds a lock of the class while a property is computed: these would deadlock.
     both = threading.Barrier(2)
     found: list[object] = []
 

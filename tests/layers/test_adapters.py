@@ -1,4 +1,4 @@
-"""What the recipes of the ready layers leave to Flax, in both of its interfaces, and what they do not."""
+"""What the ready-made layers delegate to Flax, in both of its interfaces, and what they do not."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ SIDES = (jax.lax.Precision.HIGHEST, jax.lax.Precision.DEFAULT)
 IMAGE, COMPLEX = np.ones((2, 5, 4), np.float32), np.ones((2, 5, 4), np.complex64)
 IDS = np.array([[0, 1]])
 
-# The name of a layer in either interface, what it is made with in either, and the input.
+# The name of a layer in each interface, its constructor arguments in each, and the input.
 LINEAR = (("Linear", {"in_features": 4, "out_features": 3}), ("Dense", {"features": 3}), IMAGE)
 CONV = (
     ("Conv", {"in_features": 4, "out_features": 2, "kernel_size": (3,)}),
@@ -44,7 +44,7 @@ LAYERS = [
     norm("BatchNorm", use_running_average=True),
 ]
 
-# A layer, and the option with which Flax computes it.
+# A layer, and an option for which it delegates to Flax.
 LEFT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (LINEAR, {"precision": SIDES}),
     (LINEAR, {"dot_general": lambda *given, **_: 2 * jax.lax.dot_general(*given[:3])}),
@@ -62,7 +62,7 @@ LEFT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 def is_asked(case: tuple[Any, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
-    """Whether Flax is asked, in flax.nnx and in flax.linen."""
+    """Whether Flax computes it, in flax.nnx and in flax.linen."""
     (name, made), (linen_name, linen_made), x = case
     asked: list[int] = []
 

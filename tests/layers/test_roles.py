@@ -1,4 +1,4 @@
-"""What the dimensions of a parameter are to a program."""
+"""The roles of a parameter's dimensions in a program."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The ready layers take what Flax's take: the same arguments, in the same order, with the same defaults."""
+"""The ready-made layers take the same arguments as Flax's, in the same order, with the same defaults."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ OWN = {
     "tcjax.linen": {"Bilinear", "Comprehension", "MixtureOfExperts", "min_pool"},
 }
 
-# Where flax.linen multiplies with a function that it is given, the default is a comprehension.
+# Where flax.linen multiplies with a given function, the default is a comprehension.
 OTHER_DEFAULTS: dict[str, Any] = {
     "tcjax.linen.DenseGeneral.dot_general": dot_general,
     "tcjax.linen.MultiHeadDotProductAttention.attention_fn": tcjax.linen.dot_product_attention,
@@ -28,7 +28,7 @@ OTHER_DEFAULTS: dict[str, Any] = {
 
 
 def pairs() -> Iterator[Any]:
-    """Each of our functions, constructors and public methods with Flax's."""
+    """Each of our functions, constructors and public methods, with Flax's."""
     for room, flax in ((tcjax.nn, nnx), (tcjax.linen, nn)):
         for name in sorted(set(room.__all__) - OWN[room.__name__]):
             ours, theirs = getattr(room, name), getattr(flax, name)

@@ -77,7 +77,7 @@ def test_batch_norm_keeps_and_uses_statistics_as_flax_does(options: dict, x: Arr
         def loss(params: dict, x: Array, layer: nn.Module) -> tuple:
             given = {**variables, "params": params}
             y, kept = layer.apply(given, x, mask=seen, mutable=["batch_stats"])
-            # The statistics are in the loss, so that their slopes are compared too.
+            # The statistics are in the loss, so that their gradients are compared too.
             return jnp.sin(y).sum() + sum(v.sum() for v in jax.tree.leaves(kept)), (y, kept)
 
         return [

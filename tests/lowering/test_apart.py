@@ -1,4 +1,4 @@
-"""Arrays that are kept apart from what reads them."""
+"""Arrays that XLA must not fuse into their readers."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bands of matrix products: every pattern by every size of block, with its derivatives, and beside infinities."""
+"""Bands of matrix products: every pattern with every block size, with derivatives, and with infinities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -65,7 +65,7 @@ BANDS = {
 
 @pytest.fixture(params=[4], ids=lambda rows: f"{rows} rows")
 def only_bands(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Of all ways to compute a reduction the planner takes bands, of so many rows, where there is one."""
+    """The planner takes bands of this many rows wherever they are possible."""
     cheapest = choice.cheapest
 
     def band(candidates: Any, scope: Any) -> nodes.Node:
@@ -193,7 +193,7 @@ def test_halves_are_added_up_in_floats() -> None:
 
 
 def _in_doubles(text: str, arguments: Sequence[Array]) -> str:
-    """The definition of a statement whose parameters are as its arguments, in order of first appearance."""
+    """The definition of a statement, with parameters like its arguments, in order of first appearance."""
     names = sorted((name for name in "fgps" if f"{name}(" in text), key=lambda name: text.index(f"{name}("))
     sizes = [", ".join(f"{name.upper()}{n}" for n in range(a.ndim)) for name, a in zip(names, arguments, strict=True)]
     parameters = ", ".join(f"double({size}) {name}" for name, size in zip(names, sizes, strict=True))

@@ -1,4 +1,4 @@
-"""What loops over blocks share: tiles that overlap, and the blocks in which a point may count, against all points."""
+"""Loops over blocks: overlapping tiles, and the blocks in which a point may take part, checked against all points."""
 
 from typing import Any
 

@@ -23,7 +23,7 @@ def test_a_tensor_with_zeros_around_it_moves_with_the_loop(operator):
 
 
 def _largest(given, weights, operator):
-    """The largest of the products at each place."""
+    """The largest product at each position."""
     channels = given.shape[1]
     every = np.arange(channels)
     counts = every[:, None] <= every if operator == "<=" else every[:, None] == every

@@ -1,4 +1,4 @@
-"""Boundaries as they are planned and compiled: pieces, padding, no gather; gradients that go where the read went."""
+"""Plans and compiled code of boundaries: pieces, padding, no gather; gradients go to the elements that were read."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ def normals(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def agrees(kernel: tcjax.Kernel, *arrays: np.ndarray) -> None:
-    """Compiled as interpreted, in value; derivatives, and the adjoint as a program, as that of the read elements."""
+    """Compiled values equal interpreted ones; derivatives and the adjoint program are those of the read elements."""
     found, wanted = kernel(*arrays), kernel.interpret(*arrays)
     assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
     cotangent = normals(*found.shape, seed=1)
@@ -62,7 +62,7 @@ def views(kernel: tcjax.Kernel, *arrays: np.ndarray) -> list[View]:
 
 @st.composite
 def read(draw: st.DrawFn) -> str:
-    """A read of `u` at (i, j), which may be beyond its ends, or of one that stays inside."""
+    """A read of `u` at (i, j), which may be out of bounds, or of another tensor in bounds."""
     subscripts = []
     for index in ("i", "j"):
         moved = draw(
@@ -92,7 +92,7 @@ def test_windows_over_boundaries_agree(one: str, other: str, n: int, operator: s
     value = f"({inside} + {other}) * w(a)"
     text = f"def f(float(M,N) u, float(K) w) -> (v) {{ v(i) {operator} {value} where i in 0:3, j in 0:4 }}"
     if operator == "max=!":
-        # The derivative of an extremum is told apart by the tests of extrema.
+        # The derivatives of extrema have tests of their own.
         kernel, arrays = tcjax.kernel(text), (normals(3, n), normals(2, seed=2))
         assert_allclose(kernel(*arrays), kernel.interpret(*arrays), rtol=1e-5, atol=1e-5)
         return

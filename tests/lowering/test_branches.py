@@ -1,4 +1,4 @@
-"""A reduction inside of what a condition leaves out: infinities and NaN there change no value and no derivative."""
+"""A reduction in a branch that is not taken: infinities and NaN there change no value and no derivative."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ C, E = np.array([1, 0, 1], np.int32), np.array([0, 1, 1, 1], np.int32)
 
 
 def spoiled(array: NDArray[np.float32], live: NDArray[np.int32]) -> NDArray[np.float32]:
-    """The rows that are not live are infinite, or no numbers."""
+    """The masked rows are infinite or NaN."""
     found = array.copy()
     found[live == 0] = np.resize(np.array([np.nan, np.inf, -np.inf], np.float32), array.shape[1])
     return found

@@ -1,4 +1,4 @@
-"""Each builtin against SciPy, NumPy or `math`, its derivatives against differences of those."""
+"""Each builtin against SciPy, NumPy or `math`, and its derivatives against differences of these."""
 
 import itertools
 import math
@@ -149,7 +149,7 @@ INFINITE = {
     "y0": (0, np.nan),
     "y1": (0, np.nan),
 }
-# Right to a fraction of one, not of their own value, since that crosses zero or their reference cancels there.
+# With an absolute tolerance, since the value crosses zero or the reference cancels there.
 ABSOLUTE = {"cospi", "gelu", "j0", "j1", "lgamma", "logaddexp", "sinpi", "y0", "y1"}
 
 
@@ -174,7 +174,7 @@ def test_there_is_one_function_per_signature() -> None:
     assert set(REFERENCES) | APART == set(SIGNATURES)
 
 
-# All builtins share one computation in the tests below: compiling them one by one would take most of the time.
+# All builtins share one computation in the tests below: compiling them one by one would dominate the time.
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -239,7 +239,7 @@ def differences(name: str, points: np.ndarray, direction: np.ndarray) -> tuple[n
 
 
 def points_inside(name: str) -> np.ndarray:
-    """One vector of arguments a row."""
+    """One vector of arguments per row."""
     arity = SIGNATURES[name].arity
     axis = INSIDE.get(name, [-2.3, -0.54, 0.4, 1.3, 3.7, 6.3] if arity < 3 else [-2.3, 0.4, 1.3])
     points = np.array(list(itertools.product(axis, repeat=arity)))

@@ -1,4 +1,4 @@
-"""Values in chunks end where values at once do, with the same derivatives, in little memory."""
+"""Chunked scatters give the same values and derivatives as unchunked ones, in little memory."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ DISTANCE = FAR % "+=! fabs(x(i,d) - y(i,l))"
 
 @pytest.fixture(autouse=True)
 def _short_rounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Rounds for whatever may have some, of about 50 values."""
+    """Chunks of about 50 values wherever possible."""
     monkeypatch.setattr(chunks, "SMALL_VALUES", 0)
     monkeypatch.setattr(chunks, "MOST_GROWTH", 0)
     monkeypatch.setattr(chunks, "CHUNK", 50)
@@ -36,7 +36,7 @@ def arrays(n: int, length: int = 3, d: int = 4, cells: int = 5) -> tuple[np.ndar
 
 
 def scattered(places: np.ndarray, x: np.ndarray, y: np.ndarray, start: np.ndarray, combine: np.ufunc) -> np.ndarray:
-    """Each value where its place is inside, one after the other."""
+    """Each value whose position is in bounds, in order."""
     found = start.astype(np.float64)
     for i, l, d in np.ndindex(*places.shape, x.shape[1]):
         if 0 <= places[i, l] < len(found):

@@ -41,7 +41,7 @@ def with_gradient(f: Callable[..., Array]) -> Callable[..., object]:
 
 
 def operations(f: Callable[..., object], *arrays: Array) -> int:
-    """How many operations XLA is given to compile."""
+    """The number of operations that XLA has to compile."""
     return len(re.findall(r"^ +%\S+ = ", jax.jit(f).lower(*arrays).as_text(), re.MULTILINE))
 
 
@@ -144,7 +144,7 @@ def test_few_channels_are_slices_where_these_are_faster(
 
 
 def test_a_convolution_with_a_border_is_outside_of_branches() -> None:
-    """XLA:CPU takes fifteen times as long for one in a branch."""
+    """XLA:CPU takes fifteen times as long for a convolution in a branch."""
     text = """def same(float(C,H,W) x, float(F,C,3,3) g) -> (y) {
       y(f,h,w) +=! x(c,h+p-1,w+q-1) * g(f,c,p,q)
           where 0 <= h+p-1, h+p-1 < H, 0 <= w+q-1, w+q-1 < W, h in 0:H, w in 0:W
@@ -162,7 +162,7 @@ def test_a_convolution_with_a_border_is_outside_of_branches() -> None:
 
 
 def _convolutions(jaxpr: Any, inside: bool) -> Iterator[bool]:
-    """For each convolution of a traced function, whether it is inside of a branch."""
+    """For each convolution of a traced function, whether it is inside a branch."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "conv_general_dilated":
             yield inside

@@ -1,4 +1,4 @@
-"""Left sides that reach beyond their tensor under a guard: what has no place is cut off, and nothing is scattered."""
+"""Left sides that reach out of bounds under a guard: the excess is sliced off, and nothing is scattered."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Squares of deviations from a mean, summed: as exact as with the mean taken off first."""
+"""Sums of squared deviations from a mean are as accurate as with the mean subtracted first."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Diagonals that are written over what a matrix held: as NumPy writes them, and where they meet infinities too."""
+"""Diagonals written over a matrix, as in NumPy, also with infinities."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def _set(whole: Array, part: Array, shift: int = 0) -> Array:
     return found
 
 
-# The matrix M of (N, N) and what is written to its diagonal from the vector v of (N,).
+# The matrix M of (N, N), and the values written to its diagonal from the vector v of (N,).
 MATRICES: Mapping[str, tuple[str, Written]] = {
     "filled": ("D(i,j) = 0.0 where i in 0:N, j in 0:N  D(i,i) = v(i)", lambda M, v: np.diag(v)),
     "added": ("D(i,j) = 0.0 where i in 0:N, j in 0:N  D(i,i) += v(i)", lambda M, v: np.diag(v)),
@@ -91,7 +91,7 @@ def test_its_gradient_is_that_of_the_matrix(body: str, written: Written) -> None
         def value(M: Array, v: Array) -> float:
             return float(np.sum(written(M, v) @ M * cotangent))
 
-    # Quadratic in each element: a central difference is exact but for rounding.
+    # Quadratic in each element: a central difference is exact up to rounding.
     for place in ((0, 0), (1, 0), (3, 4), (LARGE - 1, LARGE - 1)):
         step = np.zeros_like(M)
         step[place] = 1e-3

@@ -1,4 +1,4 @@
-"""The gradient of a minimum: looked up where one point has it, shared where several have, whichever the data say."""
+"""The gradient of a minimum: looked up if one point attains it, shared if several do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +103,7 @@ def searched(name: str) -> tcjax.Kernel:
 
 
 def groups(function: Callable[..., Any], *arrays: Any) -> list[str]:
-    """What kinds of reductions are bound, whatever the data say."""
+    """The kinds of reductions that are bound, for any data."""
     found: list[str] = []
     pending = [jax.make_jaxpr(function)(*arrays).jaxpr]
     while pending:

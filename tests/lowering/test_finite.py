@@ -42,7 +42,7 @@ def spoiled(rows: int, columns: int) -> NDArray[np.float32]:
 
 
 def product(left: NDArray[np.floating], right: NDArray[np.floating], live: NDArray[np.bool_]) -> NDArray[np.floating]:
-    """The sums over k of what is live, for ``left[m, k] * right[k, n]`` and ``live[m, k, n]``."""
+    """The sums over live k of ``left[m, k] * right[k, n]``, given ``live[m, k, n]``."""
     with np.errstate(invalid="ignore"):
         terms = left.astype(float)[:, :, None] * right.astype(float)[None]
         return np.where(live, terms, 0.0).sum(1)
@@ -54,7 +54,7 @@ def triangle(rows: int, columns: int) -> NDArray[np.bool_]:
 
 def test_a_triangle_meets_only_its_own_rows_of_the_other_matrix() -> None:
     A, B = real(N, N), spoiled(N, E)
-    # Zero times infinity counts where it is inside.
+    # Zero times infinity is NaN where it is not masked.
     A[N - 1, N - 2], A[N - 3, N - 3] = 0, 1
     found = tcjax.kernel(TRIANGLE)(A, B)
     wanted = product(A, B, triangle(N, N))
@@ -90,7 +90,7 @@ def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
     run = jax.vmap(tcjax.kernel(TRIANGLE))
     for number, row in enumerate(run(A, B)):
         np.testing.assert_allclose(row, product(A[number], B[number], triangle(N, N)), rtol=1e-4, atol=1e-5)
-    # With one answer for each element of the batch both branches would be computed.
+    # With a condition per batch element, both branches would be computed.
     assert jax.jit(run).lower(A, B).as_text().count("stablehlo.case") == 1
 
 
@@ -110,7 +110,7 @@ def test_what_is_left_out_has_no_part_in_the_derivative() -> None:
     np.testing.assert_allclose(change, np.tril(A).sum(1)[:, None] * np.ones(E), rtol=1e-3)
 
 
-# In blocks only what is not named.
+# In blocks only if it is not named.
 @pytest.mark.parametrize(("text", "limit"), [(ATTENTION, None), (UNNAMED, None), (UNNAMED, "32KiB")])
 def test_later_values_do_not_reach_causal_attention(text: str, limit: str | None) -> None:
     size = 96
@@ -144,7 +144,7 @@ def test_what_counts_is_stored_for_no_term_of_a_derivative(guard: str) -> None:
     matrix = jax.ShapeDtypeStruct((size, size), jnp.float32)
     analysis = jax.jit(derivative).lower(matrix, matrix, matrix).compile().memory_analysis()
 
-    # A dozen matrices, where the conditions of all terms would be as many as there are rows.
+    # A dozen matrices, instead of one per row for the conditions of all terms.
     assert analysis is not None and analysis.temp_size_in_bytes < 12 * 4 * size**2
 
 
@@ -167,7 +167,7 @@ def test_a_second_derivative_stores_no_term_either(order: str) -> None:
 
     analysis = jax.jit(again).lower(*SQUARES).compile().memory_analysis()
 
-    # The terms of all sums would be as many matrices as there are rows.
+    # The terms of all sums would take one matrix per row.
     assert analysis is not None and analysis.temp_size_in_bytes < 40 * 4 * 256**2
 
 
@@ -176,7 +176,7 @@ def test_second_derivatives_are_those_of_a_sum_over_what_is_inside(spoil: bool) 
     A, weight = real(N, N), real(N, E, seed=3)
     B = spoiled(N, E) if spoil else real(N, E, seed=2)
     inside = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) <= 4
-    # Rows that meet nothing infinite have the derivatives that they have without it.
+    # Rows without infinities have unchanged derivatives.
     rows = np.flatnonzero(~(inside @ ~np.isfinite(B).all(1)))
     kernel = tcjax.kernel("O(i,j) +=! A(i,k) * B(k,j) * B(k,j) where i - k <= 4, k - i <= 4")
 
@@ -247,7 +247,7 @@ def test_a_product_is_turned_round_behind_the_choice_by_what_reads_it(bad: float
     found = jax.jit(run)(np.where(live, left, 0), right)
     wanted = np.stack([product(left[batch], right[batch], live[:, :, None]) for batch in range(2)])
     np.testing.assert_allclose(found, wanted.transpose(2, 0, 1), rtol=1e-4, atol=1e-5)
-    # A choice returns arrays row by row: it would copy a product of another order.
+    # A conditional returns row-major arrays: it would copy a product in another layout.
     (only,) = jax.make_jaxpr(run)(left, right).eqns
     computed = jax.make_jaxpr(only.params["sum_"])(left, right, live[None])
     found_in = [one.outvars[0].aval.str_short() for one in computed.eqns if one.primitive.name == "cond"]

@@ -1,4 +1,4 @@
-"""Nests that are one fused loop over their result, with operands that are turned round first."""
+"""Nests that are one fused loop over their result, with operands that are transposed first."""
 
 import jax
 import jax.numpy as jnp

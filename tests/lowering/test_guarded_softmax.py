@@ -1,4 +1,4 @@
-"""Softmaxes under guards: blocks that follow a window, and blocks that data leave out."""
+"""Softmaxes under guards: blocks that follow a window, and blocks that data excludes."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from tcjax.planning.data.nodes import LoopNest, operands
 from tests.agreement.nesting import nesting
 
 N, FAR = 19, 2**31 - 1
-# What the guard is, and the same for arrays.
+# The guard, and the same for arrays.
 WINDOWS = {
     "a window behind": ("k <= q, q - k < 5", lambda q, k, a, b: (k <= q) & (q - k < 5)),
     "a window on both sides": ("k - q < 3, q - k <= 2", lambda q, k, a, b: (k - q < 3) & (q - k <= 2)),

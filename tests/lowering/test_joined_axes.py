@@ -1,4 +1,4 @@
-"""Products of arrays whose axes lie side by side: these are one axis of a matrix, which XLA need not copy."""
+"""Products of arrays with contiguous axes, which become one axis of a matrix that XLA need not copy."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ import tcjax
 from tcjax.lowering.reductions import side_by_side
 from tcjax.symbolic import IndexVar
 
-# Axes of both operands and of the result; `label` is how they lie.
+# Axes of both operands and of the result; `label` is their layout.
 PRODUCTS = (
     "bj,nij->bni",
     "bij,nij->bn",
@@ -90,7 +90,7 @@ def test_a_run_is_in_an_array_as_a_whole_or_not_at_all(orders: list[list[str]]) 
     for text in texts:
         for run in runs:
             assert run in text or not set(run) & set(text)
-    # No two of them could be one.
+    # No two of them can be merged.
     for first in runs:
         for second in runs:
             joined = first + second

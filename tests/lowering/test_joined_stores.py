@@ -1,4 +1,4 @@
-"""Axes of values that become one dimension of what is stored: the loop goes along them, and not along the dimension."""
+"""Axes of values that become one stored dimension: the loop runs along the axes, not along the dimension."""
 
 import jax
 import numpy as np

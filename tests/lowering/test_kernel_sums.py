@@ -1,4 +1,4 @@
-"""Sums that share a matrix that is never stored: what NumPy says, at any offset, in blocks that divide nothing."""
+"""Sums that share a matrix that is never stored, against NumPy, at any offset, in blocks that do not divide extents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +80,7 @@ def test_one_operand_keeps_the_digits_too() -> None:
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=4e-6 * abs(expected).max())
 
 
-# Each is largest where points are near, up to 1000 for the numbers of the test, and 1e5 in the derivative.
+# Each is largest for near points: up to 1000 for the test's numbers, and 1e5 in the derivative.
 STEEP = {
     "power": "pow(sum[e]((x(j,e) - x(i,e)) * (x(j,e) - x(i,e))) + 0.01, -1.5)",
     "quotient": "1.0 / ((sum[e]((x(j,e) - x(i,e)) * (x(j,e) - x(i,e))) + 0.01) * sqrt(sum[e]((x(j,e) - x(i,e)) "
@@ -100,7 +100,7 @@ def test_weights_that_are_large_where_points_are_near_keep_the_digits(form: str)
     masses, places, weights = (a.astype("float64") for a in (m, x, w))
     away = places[None] - places[:, None]
     square = (away**2).sum(-1) + 0.01
-    # From the derivative of m * away / square^1.5, by the place of j and of i.
+    # From the derivative of m * away / square^1.5 with respect to the positions of j and i.
     change = (
         w[:, None] / square[..., None] ** 1.5
         - 3 * away * (weights[:, None] * away).sum(-1, keepdims=True) / square[..., None] ** 2.5

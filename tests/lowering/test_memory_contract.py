@@ -22,7 +22,7 @@ N = 4096
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """A program and its arguments: shapes, of float32 or what `types` says."""
+    """A program and its arguments: shapes, of float32 unless `types` says otherwise."""
 
     text: str
     shapes: tuple[tuple[int, ...], ...]
@@ -150,7 +150,7 @@ NESTS = {
         "F(i,c) = sum[j](m(j) * (x(j,c) - x(i,c)) / pow(0.01 + sum[d]((x(j,d) - x(i,d)) * (x(j,d) - x(i,d))), 1.5))",
         ((N,), (N, 3)),
     ),
-    # Sums that are written out term by term: the derivative of a slice must not become an array of zeros around it.
+    # Unrolled sums: the derivative of a slice must not be padded with zeros to a whole array.
     "a window of weights": Nest("O(h,w) +=! I(h+r, w+s) * k(r,s)", ((1028, 1028), (5, 5))),
     "a window of each channel": Nest("O(n,c,h,w) +=! I(n,c,h+r,w+s) * k(c,r,s)", ((4, 32, 68, 68), (32, 5, 5))),
     "a circular filter": Nest(
@@ -161,8 +161,8 @@ NESTS = {
         "O(h,w) = sum[r in 0:5, s in 0:5](I(h+r,w+s) * k(r,s) * I(h+2,w+2))", ((1028, 1028), (5, 5))
     ),
 }
-# XLA computes the exponentials once for the derivatives of both sums, and stores all 25 of a point. As two results they
-# are kept apart: "two sums of a filter".
+# XLA computes the exponentials once for the derivatives of both sums, and stores all 25 per point. As two results they
+# are kept separate: "two sums of a filter".
 SHARED = pytest.mark.xfail(reason="the derivatives of a quotient's two sums share what XLA stores", strict=True)
 # Positions, counts and whole numbers have no derivative.
 WHOLE = (

@@ -1,4 +1,4 @@
-"""Runs of statements in parts of their rows: the numbers of the interpreter and of JAX, whatever the condition."""
+"""Runs of statements in parts of their rows agree with the interpreter and JAX for any condition."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ O(q,e) = O(q,e) / (1.0 + l(q)) }""",
     + """s(q,k) = sum[d](Q(q,d) * K(k,d))
 m(q) = max[k where COND](s(q,k))
 O(q,e) = sum[k where COND](exp(s(q,k) - m(q)) * V(k,e)) / (1.0 + sum[k where COND](exp(s(q,k) - m(q)))) }""",
-    # Beyond the condition the scores are a number that counts.
+    # Where the condition is false the scores are a finite number.
     "a_number": HEAD
     + """s(q,k) = COND ? sum[d](Q(q,d) * K(k,d)) : -3.0
 m(q) max=! s(q,k)
@@ -30,7 +30,7 @@ p(q,k) = exp(s(q,k) - m(q))
 l(q) +=! p(q,k)
 O(q,e) +=! p(q,k) * V(k,e)
 O(q,e) = O(q,e) / l(q) }""",
-    # Beyond the condition the scores are minus infinity, or NaN.
+    # Where the condition is false the scores are minus infinity, or NaN.
     "added_infinity": HEAD
     + """s(q,k) = sum[d](Q(q,d) * K(k,d)) / sqrt(D) + (COND ? 0.0 : -inf)
 m(q) max=! s(q,k)
@@ -42,7 +42,7 @@ O(q,e) = O(q,e) / l(q) }""",
     + """s(q,k) = sum[d](Q(q,d) * K(k,d)) + (COND ? 0.0 : -inf)
 l(q) logsumexp=! s(q,k)
 O(q,e) +=! exp(s(q,k) - l(q)) * V(k,e) }""",
-    # All scores count for the maximum.
+    # The maximum is over all scores.
     "times_the_condition": HEAD
     + """s(q,k) = sum[d](Q(q,d) * K(k,d))
 m(q) = max[k](s(q,k))
@@ -51,7 +51,7 @@ l(q) +=! p(q,k)
 O(q,e) +=! p(q,k) * V(k,e)
 O(q,e) = O(q,e) / l(q) }""",
 }
-# Those whose scores are NaN beyond the condition, if data are not finite, and so are all weights of such a row.
+# Those whose scores are NaN where the condition is false, if data are not finite; so are all weights of such a row.
 LOW = ("added_infinity", "added_infinity_logsumexp")
 CONDITIONS = ("k <= q", "k < q", "k >= q", "k <= q + 2 && q <= k + 2", "2 * k <= q")
 

@@ -1,4 +1,4 @@
-"""Places of extrema among a few terms, which one fused loop compares: as NumPy finds them, NaN and ties included."""
+"""Positions of extrema among a few terms, compared in one fused loop: as in NumPy, including NaN and ties."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ WINDOWS = "def f(TYPE(N,H,W) I) -> (P) { P(n,h,w) REDUCE=! I(n,2*h+i,2*w+j) wher
 
 
 def unrolled(kernel: tcjax.Kernel, *arrays: object) -> bool:
-    """Whether the terms of the only statement are written out."""
+    """Whether the terms of the only statement are unrolled."""
     (stage,) = kernel.plan(*arrays).stages
     assert isinstance(stage, Compute)
 

@@ -1,4 +1,4 @@
-"""Indices in one form, arithmetic in one spelling: the numbers are the interpreter's, and the plan is the plain one."""
+"""Canonical indices and arithmetic: results are the interpreter's, and plans those of the plain spelling."""
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ MATRICES = [
     "o(5-i,j) = x(i,5-j) where i in 0:6",
     "o(i) = argmin[k](x(i,5-k))",
     "o(i) argmax=! -x(i,5-k) where k in 0:6",
-    # Places that a guard asks for, and that an adjoint of the k-th smallest writes: their index was turned round.
+    # Positions in a guard, and written by an adjoint of the k-th smallest: their index was reversed.
     "o(i) +=! x(i,j) where i in 0:6, j in 0:6, j == argmin[k in 0:6](x(i,5-k))",
     "o(i) = x(i,0) where i in 0:6 o(i) = 1.0 where i in 0:6, i == argmax[k in 0:6](x(1,5-k))",
     "o(i) = sum[j where 5-j == argmaxk[k in 0:6](x(i,5-k), 1)](x(i,j))",
@@ -32,7 +32,8 @@ MATRICES = [
     "o(i) = sum[k where k == i](x(i,k))",
     "o(i,j) = sum[b in 0:j+1](x(i,j-b)) where j in 0:6",
     "o(i,j) = sum[b in 0:9 where b <= j](x(i,j-b)) where j in 0:6",
-    # Bounds that all go, beside an index that becomes a place too: the first one's range was cut and its guard left.
+    # Bounds that are all removed, with an index that becomes data: the first one's range was narrowed but its guard
+    # kept.
     "o(i) = sum[b in 0-9:9 where 0 <= i+b && i+b < 3](x(0,i+b)) + sum[c in 0:i+1](x(1,i-c)) where i in 0:6",
     "o(i) = sum[c in 0:i+1](x(1,i-c)) * max[b in 0-9:9 where 2 <= i+b && i+b < 5](x(0,i+b)) where i in 0:6",
     "o(i) +=! x(0,i+b) * sum[c in 0:i+1](x(1,i-c)) where i in 0:6, b in 0-9:9, 0 <= i+b, i+b < 3",
@@ -120,7 +121,7 @@ SEGMENTS = [
 
 
 def check(text: str, **arrays: np.ndarray) -> None:
-    """The kernel gives what the interpreter gives, of the same type."""
+    """Checks that the kernel gives the interpreter's results, with the same types."""
     kernel = tcjax.kernel(text)
 
     got, expected = np.asarray(kernel(**arrays)), np.asarray(kernel.interpret(**arrays))

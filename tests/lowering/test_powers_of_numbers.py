@@ -1,4 +1,4 @@
-"""Powers with a number as their exponent: as NumPy has them, at the ends of what floats can say too."""
+"""Powers with a constant exponent: as in NumPy, also at the limits of the float range."""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ def test_a_power_is_that_of_numpy(exponent: float) -> None:
     x = np.r_[np.random.default_rng(0).uniform(0.01, 30, 64), ENDS].astype(np.float32)
     with np.errstate(all="ignore"):
         wanted = (x.astype(float) ** exponent).astype(np.float32)
-    # XLA's products are zero where they would be smaller than this.
+    # XLA's products flush to zero below this.
     wanted = np.where(np.abs(wanted) < np.finfo(np.float32).tiny, np.copysign(0, wanted), wanted)
     normal = np.isnan(x) | (x == 0) | (np.abs(x) >= np.finfo(np.float32).tiny)
 

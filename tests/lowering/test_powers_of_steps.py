@@ -1,4 +1,4 @@
-"""Powers whose exponents are the steps of a sum that is written out: products, not logarithms."""
+"""Powers whose exponents are the steps of an unrolled sum: products, not logarithms."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from tcjax.planning.cost.prices import price
 from tcjax.planning.data.nodes import Unroll
 
 RNG = np.random.default_rng(0)
-# So many that the sum is written out.
+# Large enough for the sum to be unrolled.
 X = np.append(RNG.normal(size=1 << 16), [0.0, -0.0, 1.0, -2.0]).astype(np.float32)
 C = RNG.normal(size=6).astype(np.float32)
 HEAD = "def f(float(N) x, float(K) c) -> (y)"

@@ -87,7 +87,7 @@ def test_tangents_batches_and_second_derivatives(
     close(tangent, einsum(subscripts, da, b) + einsum(subscripts, a, db))
     stacked = jax.vmap(kernel, (0, None))(np.stack((a, da)), b)
     close(stacked, np.stack((einsum(subscripts, a, b), einsum(subscripts, da, b))))
-    # The sum of squares: how its gradient by `a` moves with `a`.
+    # The sum of squares: how its gradient with respect to `a` changes with `a`.
     gradient = jax.grad(lambda x: (kernel(x, b) ** 2).sum() / 2)
     _, moved = jax.jvp(gradient, (a,), (da,))
     inputs, result = subscripts.split("->")
@@ -128,7 +128,7 @@ def test_products_of_copies_and_their_derivatives_agree_with_numpy(
     np.testing.assert_allclose(second, np.einsum(f"{out},{one}->{two}", wide, arrays[0]), atol=1e-3)
 
 
-# Products of which an operand receives one that is turned.
+# Products for which an operand's cotangent is transposed.
 TURNED: dict[str, tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "matrices": (
         "def f(float(M,K) A, float(K,N) B) -> (O) { O(m,n) +=! A(m,k) * B(k,n) }",
@@ -187,7 +187,7 @@ def test_products_of_columns_and_their_sum_are_one_loop() -> None:
 
     compiled = jax.jit(kernel).lower(a, b).compile()
 
-    # XLA:CPU would take them for a batch of products of matrices, whose columns it copies or walks along.
+    # XLA:CPU would treat them as a batch of matrix products, whose columns it copies or reads with strides.
     memory, fused = compiled.memory_analysis(), re.findall(r"\w+\(.*reduce_sum", compiled.as_text())
     assert memory is not None and memory.temp_size_in_bytes == 0
     assert not any(operation.startswith("dot(") for operation in fused)

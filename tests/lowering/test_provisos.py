@@ -1,4 +1,4 @@
-"""A factor that is 0 or 1 is a guard where the other factors are finite; where they are not, zero times them is NaN."""
+"""A factor that is 0 or 1 is a guard if the other factors are finite; otherwise zero times them is NaN."""
 
 import functools
 import re
@@ -73,7 +73,7 @@ def test_zero_counts_unless_it_meets_what_is_infinite(name: str, number: float) 
 @pytest.mark.parametrize("number", [1.0, np.inf, np.nan])
 @pytest.mark.parametrize("place", [-1, 5])
 def test_what_has_no_place_is_looked_at(number: float, place: int) -> None:
-    # Its zeros meet every element; the result without it is finite.
+    # Its zeros multiply every element; the result without it is finite.
     places = np.clip(I, 0, B - 1)
     places[7] = place
     with np.errstate(invalid="ignore"):
@@ -82,7 +82,7 @@ def test_what_has_no_place_is_looked_at(number: float, place: int) -> None:
 
 
 def test_a_result_that_is_infinite_by_itself_is_right() -> None:
-    # Finite values with an infinite sum: the tests say so, and nothing else changes.
+    # Finite values with an infinite sum: the run-time tests fail, and nothing else changes.
     kernel = kernel_of("O(b,d) +=! float(I(n) == b) * X(n,d)")
     places, large = np.full(N, 3, np.int32), np.full((N, D), 3e38, np.float32)
     wanted = np.zeros((B, D))
@@ -113,7 +113,7 @@ def test_the_interpreter_agrees_on_what_is_infinite() -> None:
 @pytest.mark.parametrize("number", [1.0, np.inf, np.nan])
 @pytest.mark.parametrize("cotangent", [1.0, np.inf])
 def test_derivatives_are_those_of_the_sum_as_it_stands(number: float, cotangent: float) -> None:
-    # The second factor's derivative is an elementwise product, in which XLA takes a truth value for a guard.
+    # The second factor's derivative is an elementwise product, in which XLA uses a boolean as a guard.
     kernel, given = kernel_of(SAME["a cast"]), spoiled(number)
     weight = np.ones((B, D), np.float32)
     weight[3, 2] = cotangent
@@ -180,7 +180,7 @@ def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
 
 
 def test_the_derivative_by_a_factor_does_not_look_at_it_again() -> None:
-    # `X` is only read for the test: a derivative that is linear in it would keep it for nothing.
+    # `X` is only read for the test: a derivative that is linear in it would store it needlessly.
     kernel = kernel_of("O(b,d) +=! float(I(n) == b) * X(n,d)")
     _, back = jax.vjp(lambda X: kernel(X, Y, I), X)
     kept = [leaf for leaf in jax.tree.leaves(back) if hasattr(leaf, "dtype") and leaf.dtype == jnp.float32]
@@ -260,7 +260,7 @@ def f(float(N,C,H,W) I, float(C,3,3) K) -> (O) {
 
 
 def each_channel(image: jax.Array, window: jax.Array) -> jax.Array:
-    """The windows of `DEPTHWISE` channel by channel, and then the product with the identity as it stands."""
+    """The windows of `DEPTHWISE` channel by channel, and then the product with the identity as written."""
     inside = EDGE - 2
     shifts = [(i, j) for i in range(3) for j in range(3)]
     every = [image[:, :, i : i + inside, j : j + inside] * window[:, i, j, None, None] for i, j in shifts]
@@ -271,7 +271,7 @@ def each_channel(image: jax.Array, window: jax.Array) -> jax.Array:
 @pytest.mark.parametrize("number", [1.0, np.inf, np.nan])
 @pytest.mark.parametrize("where", ["image", "window", "cotangent"])
 def test_what_an_identity_multiplies_by_zero_counts_where_it_is_infinite(where: str, number: float) -> None:
-    # The result, the gradients and a batch of each: in other channels the number meets zeros alone.
+    # The result, the gradients and a batch of each: in other channels the number is only multiplied by zeros.
     given = {
         "image": IMAGE.copy(),
         "window": WINDOW.copy(),
@@ -297,7 +297,7 @@ def test_what_an_identity_multiplies_by_zero_counts_where_it_is_infinite(where: 
 
 
 def test_the_way_for_finite_values_keeps_its_dimensions_however_the_other_one_lies() -> None:
-    # As one row of values it would find the place of each by divisions; laid out as the product, it would be copied.
+    # As one row of values it would need divisions for positions; in the product's layout it would be copied.
     shape = (8, 16, 32)
 
     def shifted(array: jax.Array, other: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Order statistics of a few terms, which one fused loop compares: NaN first, equal values as they come."""
+"""Order statistics of a few terms, compared in one fused loop: NaN first, equal values in order of position."""
 
 import jax
 import numpy as np
@@ -16,7 +16,7 @@ MEDIAN = "def f(float(H,W) I) -> (O) { O(y,x) = mink[i in 0:3, j in 0:3](I(y+i,x
 
 
 def order(rows: np.ndarray, *, descending: bool) -> np.ndarray:
-    """The places along the last axis in order: a stable sort by whether it is a number, and then by what it is."""
+    """The positions along the last axis in order: a stable sort, NaN first, then by value."""
     keys = rows.astype(np.float64) * (-1 if descending else 1)
     by_value = np.argsort(np.where(np.isnan(keys), 0, keys), -1, kind="stable")
     group = np.take_along_axis(~np.isnan(keys), by_value, -1)
@@ -89,7 +89,7 @@ def test_a_batch_of_images_is_a_median_filter_of_each() -> None:
 
 
 def test_many_comparisons_are_a_sort() -> None:
-    """XLA would compile for seconds what compares each of many terms with many others."""
+    """XLA would take seconds to compile comparisons of many terms with many others."""
     x = np.zeros((100, 40), np.float32)
     (stage,) = tcjax.kernel("def f(float(N,K) x) -> (o) { o(n) = mink[k](x(n,k), 20) }").plan(x).stages
 

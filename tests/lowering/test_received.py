@@ -1,4 +1,4 @@
-"""Points that meet in an element of the target, as what the element receives, whatever that costs."""
+"""Points that share an element of the target, computed as what the element receives, at any price."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a statement has several times is computed once, and so is its derivative."""
+"""Repeated subexpressions of a statement are computed once, and so are their derivatives."""
 
 from collections.abc import Iterator
 from typing import Any

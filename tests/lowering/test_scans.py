@@ -1,4 +1,4 @@
-"""Every prefix, or every suffix, of a row: one running reduction."""
+"""All prefixes, or suffixes, of a row: one running reduction."""
 
 import itertools
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def whole(*shape: int) -> Any:
 
 @pytest.fixture
 def running_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short rows are cheaper otherwise."""
+    """Short rows are cheaper in other ways."""
     register()
     cheapest = choice.cheapest
 
@@ -124,7 +124,7 @@ def test_an_infinity_is_in_the_parts_that_hold_it_alone() -> None:
 
 @pytest.mark.parametrize("condition", ["j <= i - 2", "j >= i + 3", "j <= i"])
 def test_what_no_result_counts_meets_no_cotangent(condition: str) -> None:
-    """Zero times infinity would be a NaN in the derivative by the other factor."""
+    """Zero times infinity would be NaN in the derivative with respect to the other factor."""
     text = f"o(i) = y(i) > 0 ? sum[j where {condition}](x(j) * w(j)) : 0.0"
     y, x, w = np.where(np.arange(9) < 6, 1.0, -1.0).astype(np.float32), real(9), real(9)
     counted = {i: [j for j in range(9) if eval(condition, {"i": i, "j": j})] for i in range(6)}
@@ -256,7 +256,7 @@ def test_a_long_row_is_stored_once_more_and_no_triangle() -> None:
 
 
 def shares_of_extrema(x: Any, weights: Any, largest: bool) -> Any:
-    """What each element of a row has of the weights of extrema: equal ones as much, the first NaN all."""
+    """Each element's share of an extremum's cotangent: equal for ties, all for the first NaN."""
     wanted = np.zeros(x.shape)
     for i in range(len(x)):
         members = x[: i + 1]
@@ -313,7 +313,7 @@ def test_equal_extrema_are_counted_in_a_type_that_has_all_numbers(dtype: str) ->
 
 
 def exponentials(x: Any, *, reverse: bool) -> Any:
-    """The logarithms of sums of exponentials of all prefixes, or suffixes, of rows: each on its own."""
+    """The logsumexp of every prefix, or suffix, of rows, each computed separately."""
     rows = jnp.arange(x.shape[0])
     counts = (rows[:, None] <= rows) if reverse else (rows[:, None] >= rows)
     return jax.nn.logsumexp(jnp.where(counts[..., None], x, -jnp.inf), axis=1)

@@ -1,4 +1,4 @@
-"""Values that data sends to their places: what each point writes whole is a row, wherever it lies in the target."""
+"""Scatters: dimensions that each point writes completely are rows, wherever they are in the target."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ CASES = {
     "a sum before": ("O(I(n),d) {} sum[e](Y(d,n,e))", (B, D), (1,)),
 }
 ELEMENTS = ("argmax=!", "*=!")
-# A position needs an index that is reduced.
+# A position needs a reduced index.
 COMBINED = [
     (case, operator)
     for case in CASES
@@ -89,7 +89,7 @@ def test_values_meet_as_in_the_interpreter(case: str, operator: str) -> None:
 def test_no_points_leave_what_the_interpreter_leaves(
     points: tuple[int, int], statement: str, operator: str, bins: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An element that a statement names begins with the neutral value; data name some where there are any."""
+    """Elements that a statement addresses start from the identity; data addresses some if there are any points."""
     text = statement.format(operator)
     given = {"v": np.ones(points[0], np.float32), "X": np.ones(points, np.float32), "I": np.zeros(points[0], np.int32)}
     used = [name for name in given if f"{name}(" in text]
@@ -121,7 +121,7 @@ def test_values_of_every_type_have_a_way_to_their_places(kind: str, reducer: str
     number = {"half": "float16"}.get(kind, kind)
     values = (RNG.normal(size=N) + 1j * RNG.normal(size=N)) if kind == "complex64" else RNG.integers(0, 3, N)
     target = "int32" if reducer.startswith("arg") else kind
-    # More places than conditions are written for.
+    # More positions than would be written as conditions.
     start = np.ones(20, {"half": "float16"}.get(target, target) if target != "bfloat16" else jnp.bfloat16)
     statement = f"O({places}) {reducer}={'' if goes_on else '!'} V(n) where n in 0:{N}"
     text = f"def f({kind}(N) V, int(N) I{', ' + target + '(20) S' if goes_on else ''}) -> ({target}(20) O) {{ "
@@ -224,7 +224,7 @@ def test_values_go_to_a_few_places_in_one_way_however_that_is_written(operator: 
     )
     assert isinstance(one, Compute) and isinstance(other, Compute)
     assert one.store.scatter == other.store.scatter and one.runner_up is not None
-    # A product has no scatter of its own, and sorting its places takes long.
+    # XLA has no scatter for products, and sorting positions takes long.
     assert operator != "*=!" or one.store.scatter is None
 
 

@@ -1,4 +1,4 @@
-"""Few of many in order, as nearest neighbours need them: selected, not sorted, with the same answer for all numbers."""
+"""The first few of many, as for nearest neighbours: selected, not sorted, with the same answer for all numbers."""
 
 import jax
 import numpy as np
@@ -42,7 +42,7 @@ def test_the_first_few_are_those_of_a_stable_sort(kind: str, dtype: str, reducer
 @pytest.mark.parametrize(("kind", "dtype"), CASES)
 def test_what_a_condition_leaves_out_comes_last(kind: str, dtype: str, reducer: str) -> None:
     x = rows(kind, NUMPY[dtype])
-    # Of the last rows hardly anything takes part, so that ranks are left over.
+    # In the last rows hardly anything takes part, so some ranks do not exist.
     text = (
         f"def f({dtype}(N,M) x) -> (o) {{ o(i,r) = {reducer}[j where j % (40*i + 2) == 1](x(i,j), r) where r in 0:4 }}"
     )

@@ -36,7 +36,7 @@ def shares(x: np.ndarray, summed: tuple[int, ...]) -> np.ndarray:
 
 
 def moved(x: np.ndarray, change: np.ndarray, summed: tuple[int, ...]) -> np.ndarray:
-    """How the shares change, which is also what the derivative makes of weights: it is symmetric."""
+    """The derivative of the shares, which is symmetric, so that it serves forward and backward."""
     o = shares(x, summed)
     return o * (change - (o * change).sum(summed, keepdims=True))
 

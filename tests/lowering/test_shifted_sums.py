@@ -1,4 +1,4 @@
-"""Sums at each of a few shifts, such as what the weights of a window receive: all in one pass over their operands."""
+"""Sums at each of a few shifts, such as cotangents of a window's weights: all in one pass over their operands."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def normal(*shape: int) -> np.ndarray:
 
 
 def weights(stride: int = 1, dilation: int = 1, pad: int = 0) -> Reference:
-    """What 3 x 3 weights of each channel receive from `g`, in float64."""
+    """The cotangents of 3 x 3 weights of each channel from `g`, in float64."""
 
     def reference(x: np.ndarray, g: np.ndarray) -> np.ndarray:
         x, g = np.pad(x.astype(float), [(0, 0), (0, 0), (pad, pad), (pad, pad)]), g.astype(float)
@@ -98,7 +98,7 @@ def test_what_weights_of_few_channels_in_groups_receive_is_a_convolution() -> No
     found, slopes = jax.value_and_grad(lambda x: (kernel(x, g) ** 2).sum())(jnp.asarray(x))
 
     expected = np.stack(taps, -1).reshape(32, 4, 4, 3, 3)
-    # Faster than a product for each shift, on both versions of JAX.
+    # Faster than a product per shift, on both versions of JAX.
     assert "conv 2-D" in str(kernel.plan(x, g))
     np.testing.assert_allclose(kernel(x, g), expected, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(found, (expected**2).sum(), rtol=1e-4)

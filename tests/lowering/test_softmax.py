@@ -1,4 +1,4 @@
-"""A softmax block after block: what is computed how often, what is stored, and scores that are no numbers."""
+"""Softmaxes block by block: how often things are computed, what is stored, and scores that are NaN."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +46,7 @@ def arguments(*shapes: tuple[int, ...], dtype: str = "float32") -> tuple[jax.Sha
 
 
 def online(kernel: tcjax.Kernel, *given: Any) -> list[LoopNest]:
-    """The results of passes in a plan."""
+    """The results of a plan's passes."""
     found: list[LoopNest] = []
     pending = [stage.value for stage in kernel.plan(*given).stages if isinstance(stage, planning.Compute)]
     while pending:
@@ -137,7 +137,7 @@ def test_blocks_and_tiles_of_any_size_give_the_interpreters_values(
 
     with passing(*blocks):
         kernel = tcjax.kernel(three(reducer, guard).replace("float(", f"{kind}("))
-        # An index of one value is a number, and there is nothing to pass over.
+        # An index with one value is a number, so there is no loop.
         assert len(online(kernel, *given)) == 3 or 1 in sizes
         found = kernel(*given)
 

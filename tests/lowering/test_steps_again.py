@@ -1,4 +1,4 @@
-"""Derivatives of loops that compute their steps again: all at once where a step is one number, else in place."""
+"""Derivatives of loops that recompute their steps: all at once if a step is one number, else in place."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def warping(float(N,M) c) -> (D) {
 def every(
     count: int, first: int, step: Callable[[np.ndarray, int], float], v: np.ndarray, apart: int = 1
 ) -> np.ndarray:
-    """The rows from `first` on, `apart`, each from those before; the others as they are in `v`."""
+    """The rows from `first` on with stride `apart`, each from earlier ones; the others as in `v`."""
     y = np.array(v)
     for t in range(first, count, apart):
         y[t] = step(y, t)
@@ -72,7 +72,7 @@ NUMBERS: dict[str, tuple[str, Callable[[np.ndarray, float], np.ndarray]]] = {
 
 
 def ways(plan: Plan) -> list[str | None]:
-    """How the derivative of each loop computes steps again, those inside behind those around them."""
+    """How the derivative of each loop recomputes steps, outer loops first."""
     found: list[str | None] = []
     for stage in plan.stages:
         if isinstance(stage, Call):
@@ -106,7 +106,7 @@ def test_a_loop_inside_of_a_loop_does_not_run_forwards_again_for_the_derivative(
     text = jax.jit(jax.grad(lambda c: kernel(c).sum())).lower(c).as_text()
 
     assert ways(kernel.plan(c)) == ["in place", "by factors"]
-    # Both loops forwards, and both backwards.
+    # Both loops ascending, and both descending.
     assert len(re.findall(r"stablehlo\.while", text)) == 4
 
 

@@ -1,4 +1,4 @@
-"""Scheduled kernels: tiles one after the other, with what they need computed inside, and the same numbers."""
+"""Scheduled kernels: tiles run one by one, producers are computed inside them, and results are the same."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Arrange = Callable[[tcjax.Schedule], tcjax.Schedule]
 
 @dataclass(frozen=True)
 class Case:
-    """A program, the shapes of its arguments, and what is done to its loops."""
+    """A program, the shapes of its arguments, and the commands of its schedule."""
 
     name: str
     text: str
@@ -261,7 +261,7 @@ def test_a_sum_in_parts_keeps_its_wide_type_between_tiles(dtype: str) -> None:
     a = np.random.default_rng(0).integers(0, 3, (4, 3000)).astype("int8" if dtype == "int8" else "float32")
     array = jnp.asarray(a, jnp.dtype("float16" if dtype == "half" else dtype))
 
-    # Inside of another statement, and at the root.
+    # Inside another statement, and at the root.
     for arranged in (schedule, schedule.compute_at("C", "D", "i")):
         found = kernel.with_schedule(arranged)(array)
         np.testing.assert_array_equal(np.asarray(found, "float32"), np.asarray(kernel.interpret(array), "float32"))

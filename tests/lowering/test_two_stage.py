@@ -1,4 +1,4 @@
-"""Order statistics by blocks: the values and places that NumPy's stable sort puts first."""
+"""Order statistics by blocks: the values and positions that NumPy's stable sort puts first."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ def text(reducer: str, ranks: int = 4) -> str:
 
 
 def expected(values: np.ndarray, reducer: str, ranks: int = 4) -> np.ndarray:
-    """The first along the last axis: NaN before all others, equal ones as they come."""
+    """The first ones along the last axis: NaN before all others, equal values in order of position."""
     keys = -values if "max" in reducer else values
     missing = np.isnan(values)
     order = np.lexsort((np.where(missing, 0, keys), ~missing), axis=-1)[..., :ranks]

@@ -1,4 +1,4 @@
-"""Sums that are written out term by term: their derivatives are formulas, not zeros around every slice."""
+"""Unrolled sums: their derivatives are formulas, not zero-padded slices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -134,7 +134,8 @@ def test_a_sum_of_rows_stays_one_loop_beside_its_derivative(term: str) -> None:
     weights = rng.standard_normal((512, 64)).astype(np.float32)
     assert str(jax.make_jaxpr(gradient)(T, w, weights)).count("whole=True") >= 1
     compiled: Any = jax.jit(gradient).lower(T, w, weights).compile()
-    # What goes to the places of `T`, and what the sum over rows for `w` multiplies: the looked-up rows are not a third.
+    # The values scattered to `T`, and those that the sum over rows for `w` multiplies; the looked-up rows are not
+    # stored.
     assert compiled.memory_analysis().temp_size_in_bytes <= (2 if "w" in term else 1) * T[I].nbytes
     _, (d_T, d_w) = compiled(T, w, weights)
     rows, slope, spread = doubled(T)[I], doubled(weights)[:, None], np.zeros((100, 64))

@@ -24,7 +24,7 @@ def streamed(reducer, values, live=None, *, rows=4, unroll=2, rank=None):
 
 
 def found(reducer, values, live=None, *, rows=4, unroll=2, rank=None, results=1):
-    """So many results of the stream."""
+    """A given number of results of the stream."""
     extent = values.shape[0]
     blocks, left = divmod(extent, rows)
 

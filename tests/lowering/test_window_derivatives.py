@@ -1,4 +1,4 @@
-"""What windows that lie side by side pass on: each element receives once, without zeros between."""
+"""Cotangents of adjacent windows: each element receives once, without zeros in between."""
 
 from collections.abc import Callable
 
@@ -80,13 +80,13 @@ WINDOWS = [(3, 2, 33), (3, 2, 32), (5, 2, 40), (4, 3, 41), (7, 3, 43), (3, 1, 30
 
 
 def windows_of(image: np.ndarray, extent: int, stride: int) -> np.ndarray:
-    """Every 2-D window of an image, its elements row-major behind its place."""
+    """Every 2-D window of an image, with its elements row-major in the last axis."""
     found = np.lib.stride_tricks.sliding_window_view(image, (extent, extent), (2, 3))[:, :, ::stride, ::stride]
     return found.reshape(*found.shape[:4], -1)
 
 
 def received(shape: tuple[int, ...], parts: np.ndarray, extent: int, stride: int) -> np.ndarray:
-    """What the elements of an image receive, given that of the elements of each window."""
+    """The cotangent of an image from those of its windows."""
     found = np.zeros(shape)
     height, width = parts.shape[2:4]
     for place in range(extent * extent):

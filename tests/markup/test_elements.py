@@ -1,4 +1,4 @@
-"""Elements escape what they hold; the style is readable, alone, and the same for all."""
+"""Elements escape their contents; the style is readable, self-contained, and the same everywhere."""
 
 import re
 import xml.etree.ElementTree as ElementTree

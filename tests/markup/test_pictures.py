@@ -1,4 +1,4 @@
-"""Planes and positions in SVG: inside of their frames, labelled, readable as text."""
+"""Planes and positions in SVG: inside their frames, labelled, readable as text."""
 
 import re
 import xml.etree.ElementTree as ElementTree

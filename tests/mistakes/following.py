@@ -1,4 +1,4 @@
-"""Doing what a help says: the piece of code that it quotes, put into the program for which it was given."""
+"""Follows a help: puts the code that it quotes into the program for which it was given."""
 
 import re
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tcjax.diagnostics import Span
 
-# What the quoted code stands for: what the caret is under, the same with the brackets behind it, a clause behind the
-# statement, clauses for those that it has, the whole program, a further parameter, or the generator of a partition.
+# What the quoted code replaces: what the caret marks, the same with the brackets after it, a clause after the
+# statement, its clauses, the whole program, a further parameter, or the generator of a partition.
 CARET: Final = "<caret>"
 CALL: Final = "<call>"
 CLAUSE: Final = "<clause>"
@@ -20,11 +20,10 @@ PARAMETER: Final = "<parameter>"
 
 @dataclass(frozen=True)
 class Following:
-    """The help's piece of code number `quoted` is written for `instead_of`: one of the above, or a part of the program.
+    """The help's quoted code number `quoted` replaces `instead_of`: one of the above, or a part of the program.
 
-    Where the help names a clause too, `clause` is its number.
-
-    `meant` computes with NumPy what the writer wanted, of the arguments in the order of the followed program.
+    If the help also names a clause, `clause` is its number. `meant` computes the intended result with NumPy, from the
+    arguments in the order of the followed program.
     """
 
     instead_of: str
@@ -34,7 +33,7 @@ class Following:
 
 
 def follow(program: str, help: str, span: Span, following: Following) -> str:
-    """The program with the change. Fails where the help quotes no such code, or the program has no such part."""
+    """The program with the change. Fails if the help quotes no such code, or the program has no such part."""
     pieces = re.findall(r"`([^`]+)`", help)
     if following.clause is not None:
         changed = follow(program, help, span, replace(following, clause=None))

@@ -1,4 +1,4 @@
-"""Mistakes that everyone makes, each beside the program that was meant and the part of it that mends it."""
+"""Common mistakes, each with the intended program and the part of it that is the fix."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from .following import CALL, CARET, CLAUSE, CLAUSES, PARAMETER, PROGRAM, STATEME
 
 @dataclass(frozen=True)
 class Mistake:
-    """`wrong` does not compile, or fails for `shapes`; `right` does not. `mends` is what the help has to mention.
+    """`wrong` does not compile, or fails for `shapes`; `right` is valid. `mends` is what the help must mention.
 
-    `shapes` are those of the arguments in order, an array where its values count; `named` are arguments by name.
-    `follow` says how the help is followed, where it quotes the code to write.
+    `shapes` are those of the arguments in order, or arrays if values matter; `named` are arguments by name. `follow`
+    says how the help is followed, if it quotes the code to write.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Who does what the help of a Python function says gets the program that was meant; what has no caret of its own."""
+"""Following the help for a Python function gives the intended program; and mistakes without a caret of their own."""
 
 import importlib.util
 import re
@@ -23,8 +23,8 @@ POINTERS, COLUMNS, VALUES = np.array([0, 2, 3], np.int32), np.array([0, 1, 1], n
 class Body:
     """The body of a function that returns `B`: one statement under the `heads` of loops and conditions.
 
-    The help's quoted code number `instead` is written for what the caret is under, with the brackets behind it if it is
-    a `call`; those of `under` are the heads of what was meant.
+    The help's quoted code number `instead` replaces what the caret marks, with the brackets after it if it is a `call`;
+    `under` are the heads of the intended statement.
     """
 
     parameters: str

@@ -1,4 +1,4 @@
-"""What people write who know NumPy and no index notation: the help says what to write, in their notation."""
+"""Mistakes of NumPy users who are new to index notation: the help says what to write, in their notation."""
 
 import jax
 import numpy as np
@@ -60,7 +60,7 @@ def test_the_order_of_reductions_in_a_message_is_always_the_same() -> None:
         tcjax.kernel("y(i) = zzz[j](A(i,j))")
 
     names = caught.value.help.removeprefix("use one of ").split(", ")
-    # Registered ones follow, of which other tests have some.
+    # Registered reducers follow, and other tests register some.
     built_in = [name for name in names if name in ("all", "any", "argmax", "logsumexp", "max", "mean", "min", "sum")]
     assert built_in == sorted(built_in) and len(built_in) == 8
 

@@ -1,4 +1,4 @@
-"""A message names the fix: the help of every planted mistake mentions what the corrected program has."""
+"""Messages name the fix: the help for every planted mistake mentions what the corrected program has."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def argument(value: Any) -> Any:
 
 
 def refused(mistake: Mistake) -> CompileError:
-    """The error, whatever else the program is warned of."""
+    """The error, ignoring warnings."""
     with pytest.raises(CompileError) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)
         compiled(mistake.wrong, mistake.shapes, mistake.named)

@@ -1,4 +1,4 @@
-"""Elements that no read covers: whoever does what the warning says is not warned again, and gets NumPy's numbers."""
+"""Unread elements: following the warning's help removes the warning and gives NumPy's results."""
 
 import re
 import warnings
@@ -25,7 +25,7 @@ def told(text: str, *arrays: np.ndarray) -> tcjax.CompileWarning:
 
 @dataclass(frozen=True)
 class Followed:
-    """A program, its arrays, where the piece of the help with number `piece` goes, and what is then meant."""
+    """A program, its arrays, where the help's code number `piece` goes, and the intended result."""
 
     text: str
     arrays: tuple[np.ndarray, ...]

@@ -25,14 +25,14 @@ def mask(*shape: int) -> Array:
 
 
 def outcome(layer: nnx.Module, inputs: tuple[Array, ...], options: dict[str, Any]) -> Any:
-    """Outputs, slopes by parameters and float inputs, and what the layer keeps after the call."""
+    """Outputs, gradients with respect to parameters and float inputs, and the layer's state after the call."""
     graph, params, others = nnx.split(layer, nnx.Param, ...)
     floats = [number for number, array in enumerate(inputs) if jnp.issubdtype(array.dtype, jnp.floating)]
 
     @jax.jit
     def run(params: Any, others: Any, *inputs: Array) -> Any:
         def loss(params: Any, *inputs: Array) -> Any:
-            # The variables are made anew in here, so that they can change.
+            # New variables, so that they can be updated.
             called = nnx.merge(graph, params, jax.tree.map(lambda array: array, others))
             y = called(*inputs, **options)
             weights = jnp.arange(y.size, dtype=jnp.float32).reshape(y.shape) / y.size
@@ -44,7 +44,7 @@ def outcome(layer: nnx.Module, inputs: tuple[Array, ...], options: dict[str, Any
 
 
 def check(name: str, arguments: dict[str, Any], *inputs: Array, close: float = 2e-5, **options: Any) -> None:
-    """That our layer `name` begins, computes, differentiates and keeps as Flax's."""
+    """Checks that our layer `name` initialises, computes, differentiates and updates state like Flax's."""
     own, flax = (getattr(room, name)(**arguments, rngs=nnx.Rngs(0)) for room in (ours, nnx))
 
     jax.tree.map(np.testing.assert_array_equal, nnx.state(own, nnx.Param), nnx.state(flax, nnx.Param))
@@ -263,7 +263,7 @@ def test_bilinear_is_the_product_of_three() -> None:
 
 
 def mixture(layer: Any, x: Array) -> Array:
-    """The weighted sum of the best experts, of all that are computed."""
+    """The weighted sum of the best experts, after computing all of them."""
     best, which = jax.lax.top_k(x @ layer.gate[...], layer.top_k)
     hidden = jnp.einsum("...d,edf->...ef", x, layer.up[...]) + layer.up_bias[...]
     outputs = jnp.einsum("...ef,efo->...eo", jax.nn.relu(hidden), layer.down[...]) + layer.down_bias[...]

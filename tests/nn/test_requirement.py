@@ -1,4 +1,4 @@
-"""What somebody reads who has no Flax."""
+"""The message for users without Flax."""
 
 import pytest
 

@@ -9,7 +9,7 @@ from traitlets.config import Config
 
 @contextmanager
 def fresh_shell() -> Iterator[InteractiveShell]:
-    """A shell with the magic, without a history on disk; what it displays goes to who captures it."""
+    """A shell with the magic, without a history on disk; its display output can be captured."""
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"

@@ -1,4 +1,4 @@
-"""Statements that fill one tensor part by part: which of them become one array, and that it is the right one."""
+"""Statements that fill one tensor part by part: which of them become one array, and that its values are right."""
 
 from collections.abc import Callable
 
@@ -66,7 +66,7 @@ def test_a_masked_part_is_not_joined() -> None:
 
 @st.composite
 def fillings(draw: st.DrawFn) -> tuple[str, tuple[int, int], np.ndarray]:
-    """Partitions of boxes and strides over a matrix of zeros, in SaC, and what they give."""
+    """Partitions with boxes and strides over a matrix of zeros, in SaC, and their values."""
     rows, columns = draw(st.integers(1, 7)), draw(st.integers(1, 7))
     expected = np.zeros((rows, columns), "float32")
     written = np.zeros((rows, columns), bool)
@@ -79,7 +79,7 @@ def fillings(draw: st.DrawFn) -> tuple[str, tuple[int, int], np.ndarray]:
         i, j = np.indices((rows, columns))
         inside = (i >= lo[0]) & (i < hi[0]) & (j >= lo[1]) & (j < hi[1])
         inside &= ((i - lo[0]) % step[0] < width[0]) & ((j - lo[1]) % step[1] < width[1])
-        # The first partition that names an element counts.
+        # The first partition that covers an element defines it.
         expected[inside & ~written] = (10 * i + j + 100 * (number + 1))[inside & ~written]
         written |= inside
         generator = f"{lo} <= [i,j] < {hi} step {step} width {width}"

@@ -1,4 +1,4 @@
-"""What runs for the derivatives of a nest is one object that planning makes."""
+"""The planner makes one object that runs all derivatives of a nest."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -77,7 +77,7 @@ def test_a_mean_that_is_returned_is_stored_all_the_same() -> None:
     np.testing.assert_allclose(variance, x.astype(np.float64).var(0), rtol=1e-5)
 
 
-# A mean that a statement reads beside the squares about it: that read stays one of what is stored.
+# A mean that a statement also reads outside the squares: that read is still of the stored mean.
 NORMS = {
     "one expression": "v(n,d) = (x(n,d) - mean[k](x(n,k))) / sqrt(mean[k](pow(x(n,k) - mean[l](x(n,l)), 2.0)) + 1e-5)",
     "a named mean": "m(n) = mean[k](x(n,k))\nv(n,d) = (x(n,d) - m(n)) / sqrt(mean[k](pow(x(n,k) - m(n), 2.0)) + 1e-5)",

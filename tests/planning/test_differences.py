@@ -1,4 +1,4 @@
-"""Differences of rows and columns, beside others of the same rows and columns."""
+"""Differences of rows and columns, next to others of the same rows and columns."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ def accelerations(float(N) m, float(N,D) q) -> (a) {
 
 
 def expected(m: np.ndarray, q: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What the bodies receive from their accelerations, in float64."""
+    """The cotangents of the bodies from those of their accelerations, in float64."""
     away = q[None].astype(np.float64) - q[:, None]
     square = (away**2).sum(-1, keepdims=True) + 0.01
     along = (weights[:, None] * away).sum(-1, keepdims=True)

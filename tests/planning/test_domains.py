@@ -1,4 +1,4 @@
-"""Guards and tiles: each tile runs over the part of the loop where the guard can hold, and over no more."""
+"""Guards and tiles: each tile runs over exactly the part of the loop where the guard can hold."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Sums of differences that are multiplied out, where the order of their work falls."""
+"""Sums of differences that are multiplied out where that lowers the order of the work."""
 
 import jax
 import jax.numpy as jnp
@@ -112,7 +112,7 @@ def test_integers_need_no_look_and_wrap() -> None:
         # A variance, and weights of all pairs.
         ("v(c) +=! (x(n,c) - m(c)) * (x(n,c) - m(c))", ((4096, 64), (64,))),
         ("e(i) +=! w(i,j) * (x(i) - y(j)) * (x(i) - y(j))", ((512, 512), (512,), (512,))),
-        # Near the place where both are equal the other factor is large.
+        # Near the point where both are equal the other factor is large.
         ("e(i) +=! (x(i) - y(j)) * (x(i) - y(j)) / pow(x(i) - y(j), 4)", ((512,), (512,))),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which nests run as kernels of their own on a GPU when nobody chose."""
+"""Which nests run as kernels of their own on a GPU by default."""
 
 import jax
 import numpy as np

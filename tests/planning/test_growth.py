@@ -1,4 +1,4 @@
-"""How costs grow: the degrees are those by which the planner's own count grows from one size to its double."""
+"""How costs grow: the degrees agree with the growth of the planner's own count when a size doubles."""
 
 from math import log2, prod
 
@@ -106,7 +106,7 @@ def test_the_degrees_are_those_of_the_count(name: str) -> None:
 
     assert {str(size): degree for size, degree in growth.operations.items()} == degrees
     for size in sizes:
-        # Far out, where the part of the computation that grows fastest is the largest one.
+        # At large sizes, where the fastest-growing part of the computation dominates.
         counts = [planning.cost_of(last(plan_of(text, {**sizes, size: n * sizes[size]}))[0]).flops for n in (16, 32)]
         grown = log2(counts[1] / counts[0]) if counts[0] else 0
         assert grown == pytest.approx(degrees.get(size, 0), abs=0.2)

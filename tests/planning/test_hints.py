@@ -1,4 +1,4 @@
-"""Hints: said where they are true, what they advise computes the same, and is the better form."""
+"""Hints: given where they apply; what they advise computes the same, and is the better form."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from tcjax import planning
 
 i, j, k = tcjax.indices("i j k")
 
-# How much dearer than the cheapest spelling of one computation any other may be.
+# How much more expensive than the cheapest spelling any other may be.
 CLOSE = 1.05
 
 
@@ -51,7 +51,7 @@ class Law:
         return [_kernel(each).plan(*given) for each in (*texts, *self.others)]
 
     def ratio(self) -> float:
-        """The price of the dearest spelling, over that of the cheapest one."""
+        """The ratio of the highest price of a spelling to the lowest."""
         prices = [planning.plan_price(plan).seconds for plan in self.plans()]
         return max(prices) / min(prices)
 
@@ -567,7 +567,7 @@ LAWS = {
 }
 
 
-# Laws that fail, with the price of the dearest spelling over that of the cheapest one, and why.
+# Laws that fail, with the ratio of the highest to the lowest price, and why.
 FAILS = {
     "a cast goes out of an extremum": "7.2: an extremum runs in 16 bits where its operand has them",
     "a statement splits by parts": "1.4: parts are put together, a ternary is one pass",

@@ -1,4 +1,4 @@
-"""The loops that a nest is given: enough work in a block, little enough to stay in the cache and to compile."""
+"""The loops of a nest: blocks with enough work, but small enough to stay in the cache and to compile."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Reductions inside of each other are planned in a time that grows with the program, not with a power of its depth."""
+"""Planning time of nested reductions grows with the size of the program, not exponentially with its depth."""
 
 from time import process_time
 
@@ -14,7 +14,7 @@ V, W = np.array([1, -2, 0.5], "float32"), np.array([0.5, 1, -1.5, 2], "float32")
 
 
 def nested(depth: int, value: str) -> Case:
-    """Sums over rows that pointers cut out, each inside of a value that each point of the one around it has."""
+    """Nested sums over ragged rows."""
     body = f"V(r{depth})"
     for level in range(depth, 0, -1):
         own, outer = f"r{level}", f"r{level - 1}" if level > 1 else "i"
@@ -43,7 +43,7 @@ def test_nested_sums_are_planned_in_seconds() -> None:
 
     case.kernel.plan(P, V, W)
 
-    # Three deep it took 17 s while each way to compute a sum planned, and walked, what is inside anew.
+    # With a depth of three it took 17 s when each way to compute a sum planned the inner sums again.
     assert process_time() - start < 8
 
 

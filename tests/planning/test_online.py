@@ -1,4 +1,4 @@
-"""Which nests are results of one pass over their scores, and which are not."""
+"""Which nests are computed in one pass over their scores, and which are not."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def nodes(plan: object) -> Iterator[Node]:
 
 
 def passes(text: str, *arrays: object) -> tuple[int, int, int]:
-    """How many passes a program has, results of them, and nests beside them."""
+    """Numbers of passes in a program, of their results, and of other nests."""
     found = list(nodes(tcjax.kernel(text).plan(*(arrays or ROWS))))
     online = [node for node in found if isinstance(node, LoopNest) and not node.is_alone]
     return (

@@ -15,7 +15,7 @@ def spec(*shape: int, dtype: str = FLOAT) -> jax.ShapeDtypeStruct:
 
 MM = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
-# Program, argument shapes, the operation of each statement, and the most temporary bytes that it may take.
+# Program, argument shapes, the operation of each statement, and its limit of temporary bytes.
 CASES = {
     "matrix product": (MM, (spec(64, 512), spec(512, 64)), ["dot_general"], 0),
     "matrix times vector": (

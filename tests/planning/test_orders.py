@@ -1,4 +1,4 @@
-"""How temporaries lie in memory: as their readers like it, whatever the text says; results are the interpreter's."""
+"""Layouts of temporaries follow their readers, whatever the text says; results are the interpreter's."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def specs(*shapes: tuple[int, ...]) -> list[jax.ShapeDtypeStruct]:
 
 @pytest.fixture
 def every_order_is_taken() -> Iterator[None]:
-    """The last order that is tried is taken, at any price, of small temporaries too."""
+    """The last order is taken at any price, also for small temporaries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "LEAST_SECONDS", 0.0)
         patch.setattr(orders, "FEW_POINTS", 0)
@@ -72,7 +72,7 @@ def test_what_a_python_function_reads_lies_as_written() -> None:
     assert stored(kernel.plan(*specs(*SHAPES)))["s"] == (1000, 1024)
 
 
-# Temporaries that end in other orders: with parts, guards, subscripts that data decide, and origins of their own.
+# Temporaries that get other orders: with parts, guards, subscripts that are data, and origins.
 PROGRAMS = (
     "T(j,i) = exp(A(i,j))\n U(i) +=! T(j,i)\n O(i,j) = T(j,i) / U(i)",
     "T(i,j,k) = A(i,j) * A(i,k)\n U(k,j,i) = T(i,j,k) + 1\n O(j) +=! U(k,j,i) * T(i,j,k)",

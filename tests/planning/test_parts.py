@@ -1,4 +1,4 @@
-"""Which runs of statements are computed some rows at a time."""
+"""Which runs of statements are computed a few rows at a time."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ l(q) +=! p(q,k)
 O(q,e) +=! p(q,k) * V(k,e)
 O(q,e) = O(q,e) / l(q) }"""
 
-# All scores count for the maximum.
+# The maximum is over all scores.
 TIMES_CONDITION = """
 def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
 s(q,k) +=! Q(q,d) * K(k,d)
@@ -67,7 +67,7 @@ O(q,e) = O(q,e) / l(q) }"""
 
     [run] = plan.parts.values()
     assert [part.bound.shapes["s"] for part in run.plans] == [(256, 256), (256, 512), (256, 768), (256, 1024)]
-    # Scores that are left out have to be finite; of the last rows none are.
+    # Scores that are left out must be finite; in the last rows none are.
     stages = [next(s for s in part.stages if isinstance(s, Compute) and s.target == "m") for part in run.plans]
     assert [stage.proviso is not None and {*stage.proviso.named} for stage in stages] == [{"Q", "K"}] * 3 + [False]
 

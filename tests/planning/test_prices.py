@@ -46,7 +46,7 @@ def stage(text: str, *shapes: tuple[int, ...], dtypes: tuple[str, ...] = ()) -> 
 
 
 def read(tensor: str, stored: tuple[IndexVar, ...], axes: tuple[IndexVar, ...] = ()) -> nodes.Read:
-    """A whole tensor whose dimensions are `stored`, with its axes as they lie or in another order."""
+    """A whole tensor whose dimensions are `stored`, with its axes in the same or another order."""
     strips = [nodes.Strip(Affine.of(0), 1, EXTENTS[axis], 0, 0, ((axis, EXTENTS[axis], 1),)) for axis in stored]
     return nodes.Read(tensor, tuple(strips), dtype="float32", axes=axes or stored)
 
@@ -381,7 +381,7 @@ def test_the_runner_up_is_the_plan_without_the_winner(text: str, monkeypatch: py
     monkeypatch.setattr(choice, "OPERATIONS", left)
     (second,) = tcjax.kernel(text).explain(*shapes).to_dict()["statements"]
 
-    # What a reduction costs is said of it alone: what stands around it is in one loop with it.
+    # The cost is of the reduction alone: the expression around it is in the same loop.
     assert best["runner_up"] == {"operation": second["operation"], "seconds": pytest.approx(second["seconds"], rel=0.1)}
     assert best["seconds"] < best["runner_up"]["seconds"]
 

@@ -1,4 +1,4 @@
-"""Which products of matrices add up a sum, forward and in derivatives."""
+"""Which sums are computed by matrix products, forward and in derivatives."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A plan for finite factors: when it is chosen, what it costs, and what is shown of it."""
+"""Plans for finite factors: when they are chosen, what they cost, and how they are shown."""
 
 import jax
 import numpy as np
@@ -79,7 +79,7 @@ def test_a_finite_result_tells_where_every_value_is_part_of_it() -> None:
     for text in (ONE_HOT, f"O(b,d) +=! {whole} * y(n)", f"O(b,d) +=! {whole} * (y(n) > 0.0 ? y(n) : 0.0)"):
         proviso = stage_of(text).proviso
         assert proviso is not None and proviso.placed is not None, text
-    # Elements of `w` that no place is for are part of no result, nor are the rows that a sum inside does not pick.
+    # Elements of `w` without a position are in no result, nor are rows that the inner sum does not select.
     head = f"def f(float(N,D) X, float({B}) w, int(N) I) -> (O)"
     shapes = (SHAPES[0], jax.ShapeDtypeStruct((B,), np.float32), SHAPES[2])
     for text in (f"O(b,d) +=! {whole} * w(b)", "O(n,d) = sum[m](float(I(n) == m) * X(m,d))"):
@@ -88,7 +88,7 @@ def test_a_finite_result_tells_where_every_value_is_part_of_it() -> None:
 
 
 def test_what_costs_less_is_asked() -> None:
-    # A row has one place; of single values there are as many places, and a sum of floats is the faster loop.
+    # A row needs one position; single values need one each, and then a sum of floats is the faster loop.
     assert (rows := stage_of(ONE_HOT).proviso) is not None and rows.placed is not None
     values = stage_of("O(b) +=! float(I(n) == b) * y(n)", HEAD.replace("(float(64,D) O)", "(float(64) O)"))
     assert values.proviso is not None and values.proviso.placed is None
@@ -120,7 +120,7 @@ def test_a_python_function_is_called_in_one_way() -> None:
 
 
 def test_the_way_that_hardly_ever_runs_is_planned_to_compile_soon() -> None:
-    # Nine terms written out compile nine times as long as one in a loop; the other way is the one that is to run fast.
+    # Nine unrolled terms compile nine times as long as a loop; only the usual case must run fast.
     kernel = tcjax.kernel("""
 def f(float(N,C,H,W) I, float(C,3,3) K) -> (O) {
     O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) * (f == c ? 1.0 : 0.0) where f in 0:C

@@ -1,4 +1,4 @@
-"""What divides is a factor: a program may say ``/ c`` anywhere in a product."""
+"""Divisors are factors: ``/ c`` may appear anywhere in a product."""
 
 import jax
 import numpy as np

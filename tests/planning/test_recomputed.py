@@ -1,4 +1,4 @@
-"""Values that are stored although XLA would compute them again wherever they are read."""
+"""Values that are stored although XLA would recompute them wherever they are read."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def test_rows_that_data_choose_are_added_up_once_for_what_repeats_their_sum() ->
     head = "def f(float(N,H) x, int32(M,K) n, float(M,K,H) w, float(Q,H) v)"
 
     repeated = tcjax.kernel(f"{head} -> (p) {{ {text} }}").plan(x, near, weight, slope)
-    # What reads a result is not known: a gradient may repeat it as well.
+    # The readers of a result are not known: a gradient may recompute it too.
     result = tcjax.kernel(f"{head} -> (o) {{ {text} }}").plan(x, near, weight, slope)
 
     assert [stage.apart for stage in repeated.stages if isinstance(stage, Compute)] == [True, False]

@@ -1,4 +1,4 @@
-"""Names of indices: no reduction inside of a nest binds an index that is bound around it."""
+"""Names of indices: no reduction inside a nest binds an index that is already bound around it."""
 
 from collections.abc import Iterator
 from typing import Any

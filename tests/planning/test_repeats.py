@@ -1,4 +1,4 @@
-"""What a plan's text has more than once is printed once, with a name."""
+"""Repeated parts of a plan are printed once, with a name."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ def in_full(node: Node) -> list[str]:
 
 
 def expanded(lines: list[str]) -> list[str]:
-    """The lines with each name replaced by what it was given to."""
+    """The lines with each name replaced by its definition."""
     trees: dict[str, list[str]] = {}
     found: list[str] = []
     open_trees: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""Constants that scale one after the other are one constant where that is exact."""
+"""Successive constant scales become one constant where that is exact."""
 
 import numpy as np
 import pytest

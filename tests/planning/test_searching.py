@@ -1,4 +1,4 @@
-"""Which extrema are found by one loop, and which are not."""
+"""Which extrema are computed by one loop, and which are not."""
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ OTHERS = "sum[c]((x(a,c) - y(b,c)) * (x(a,c) - y(b,c)))"
 
 
 def searches(text: str, *arrays: object) -> tuple[int, int, int]:
-    """How many searches a program has, results of them, and nests of extrema beside them."""
+    """Numbers of searches in a program, of their results, and of other nests of extrema."""
     found = list(nodes(tcjax.kernel(text).plan(*(arrays or POINTS))))
     online = [
         node

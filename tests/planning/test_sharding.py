@@ -1,4 +1,4 @@
-"""Which part of each tensor a device holds, and what is combined: plans for meshes that no test needs to have."""
+"""Which part of each tensor a device holds, and what is combined: plans for meshes, without devices."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def test_what_several_statements_gather_is_told_once_and_what_changed_once_more(
         sharded = plan(f"def f(float(N) u) -> (O, P) {{ v(i) = 2 * u(i)  {text} }}", {"i": ("x",)}, (16,))
         return [(message.operation, message.bytes) for message in messages(sharded)]
 
-    # One of them is the same on every device, the other one is not.
+    # One of them is the same on every device, the other is not.
     once = told("O(i) +=! v(i) * v(j)  P(n) +=! v(n) * v(j)")
     changed = told("O(i) +=! v(i) * v(j)  v(i) = u(i)  P(n) +=! v(n) * v(j)")
     halos = told("O(i) = v(wrap(i-1)) + v(i)  P(i) = v(wrap(i-1)) - v(wrap(i+1)) + v(i)")
@@ -167,7 +167,7 @@ def f(float(N,M) u0) -> (u) {
 
 
 def told(count: int, boundary: str, *shape: int) -> list[tuple[int, int]]:
-    """The bytes of each exchange, and how often it is made, where steps are cut along `i` into 4 blocks."""
+    """The bytes and the number of exchanges, with steps sharded along `i` into 4 blocks."""
     text = STEPS.replace("COUNT", str(count))
     for shift in ("i-1", "i+1"):
         own = f"pad(v({shift},j), 0)" if boundary == "pad" else f"v({boundary}({shift}),j)"

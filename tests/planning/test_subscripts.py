@@ -1,4 +1,4 @@
-"""What is known about subscripts makes slices, reshapes and concatenations of what would be gathers."""
+"""Facts about subscripts turn gathers into slices, reshapes and concatenations."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ def _life(A: Array) -> Array:
     return sum(np.roll(A, (a, b), (0, 1)) for a in (-1, 0, 1) for b in (-1, 0, 1))
 
 
-# Text, shapes of A and W, and the result by other means than the text's.
+# Text, shapes of A and W, and the result computed independently.
 SLICED = {
     # Digits of an index.
     "transposed reshape": ("B(i) = A(i % 4, i / 4) where i in 0:16", [(4, 4)], lambda A: A.T.reshape(-1)),
@@ -205,7 +205,7 @@ SLICED = {
 }
 
 
-# Subscripts of which no rule says more than that they are inside.
+# Subscripts of which only bounds are known.
 LOOKED_UP = {
     "a square": ("O(i) = A(i*i % 7) where i in 0:7", [(7,)]),
     "many short runs": ("O(i) = A(37*i % 1009) where i in 0:1009", [(1009,)]),
@@ -221,7 +221,7 @@ def _arrays(shapes: list[tuple[int, ...]]) -> list[Array]:
 
 
 def _lookups(plan: planning.Plan) -> list[str]:
-    """The tensors of which elements are looked up."""
+    """The tensors that are read by gathers."""
     found: list[str] = []
     for stage in plan.stages:
         assert isinstance(stage, planning.Compute)

@@ -1,4 +1,4 @@
-"""Which temporaries are stored: results are the interpreter's, whatever goes, and what has to stay does."""
+"""Which temporaries are stored: results are always the interpreter's, and what must be stored is."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ MATRIX = "def f(float(M,N) A) -> (O)"
 
 @pytest.fixture(autouse=True, scope="module")
 def every_name_goes() -> Iterator[None]:
-    """Small temporaries go too, and those that cost more where they are read."""
+    """Inlines small temporaries too, and those that cost more when inlined."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(temporaries, "FEW_ELEMENTS", 0)
         patch.setattr(temporaries, "WORTH", 1e9)
@@ -39,7 +39,7 @@ def every_name_goes() -> Iterator[None]:
 
 @pytest.fixture
 def by_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names go where the price says so."""
+    """Inlines temporaries where the price says so."""
     monkeypatch.setattr(temporaries, "WORTH", 0.9)
     monkeypatch.setattr(temporaries._Program, "better", BY_PRICE)
 
@@ -70,7 +70,7 @@ def test_temporaries_do_not_change_gradients(case: Case) -> None:
     comparing.grads(case)
 
 
-# Programs, and the temporaries that go.
+# Programs, and the temporaries that are inlined.
 PROGRAMS = {
     "a chain": (f"{MATRIX} {{ T(i,j) = A(i,j)*2\n U(i) +=! T(i,j)\n O(i,j) = U(i)*T(i,j) }}", "TU"),
     "two readers": (f"{MATRIX} {{ T(i,j) = exp(A(i,j))\n U(i) +=! T(i,j)\n O(j) = T(0,j)*U(0) }}", "TU"),
@@ -139,7 +139,7 @@ def test_empty_extents_are_the_interpreters(shape: tuple[int, int]) -> None:
     assert unstored(case.kernel, case.arguments["A"]) == ["T", "U", "V"]
 
 
-# A scatter begins where it goes on from zeros, and reads places that have a name.
+# A scatter starts from zeros and reads positions that have a name.
 SCATTERS = {
     "from zeros": ("T(b) = 0.0 where b in 0:4\n T(I(n)) += X(n)\n O(b) = T(b)*2", ["T"]),
     "from ones": ("T(b) = 1.0 where b in 0:4\n T(I(n)) += X(n)\n O(b) = T(b)*2", []),
@@ -203,7 +203,7 @@ ATTENTION = """def f(float(M,D) q, float(N,D) k, float(N,E) v) -> (O) {
 
 
 def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys and values, and what attention makes of them in float64."""
+    """Queries, keys and values, and their attention in float64."""
     rng = np.random.default_rng(5)
     q, k, v = (rng.normal(size=shape).astype(np.float32) for shape in [(4, 3), (6, 3), (6, 2)])
     scores = q.astype(np.float64) @ k.T.astype(np.float64)
@@ -276,7 +276,7 @@ def test_an_explanation_says_that_a_name_costs_less_only_where_it_does() -> None
     assert cheaper["reason"] == "never stored: `O` computes it where it reads it, which costs less"
 
 
-# How a name comes from the one before: what would grow without end.
+# How each name is defined by the previous one, so that inlining grows exponentially.
 GROWTH = {
     "twice": "T{n}(i)*T{n}(99-i)",
     "neighbours": "T{n}(i) + (i > 0 ? T{n}(i-1) : 0.0)",
@@ -359,7 +359,7 @@ def test_a_statement_is_planned_once_however_often_its_program_is(monkeypatch: p
         return cheaper(self, step, defined)
 
     monkeypatch.setattr(planning.plan._Planner, "cheaper", counting)
-    # What has a name in common goes again: it costs less where it is read.
+    # A common subexpression that got a name is inlined again, because that costs less.
     text = "U(i) = A(i,0)*2\nO(i) = sum[j](A(i,j)) + U(i)\nP(i) = sum[j](A(i,j)) * U(i)"
     kernel = tcjax.kernel(f"def f(float(M,N) A) -> (O, P) {{ {text} }}")
 

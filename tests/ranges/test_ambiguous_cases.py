@@ -1,4 +1,4 @@
-"""What TC calls ambiguous or wrong: which of it is refused, with which words."""
+"""What TC calls ambiguous or wrong: which cases are refused, with which messages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A read is refused exactly when it leaves the tensor at some point where it happens."""
+"""A read is refused exactly when it is out of bounds at some point where it is evaluated."""
 
 import re
 from dataclasses import dataclass

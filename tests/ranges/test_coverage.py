@@ -1,4 +1,4 @@
-"""Which elements of the inputs no read covers, and who has said so."""
+"""Which elements of the inputs no read covers, and when the program says that this is intended."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def bound(text: str, shapes: Shapes, *assumptions: str) -> Bound:
 
 
 def unread(text: str, shapes: Shapes, *assumptions: str) -> dict[tuple[str, int], int]:
-    """How many elements nothing reads, by parameter and dimension."""
+    """The number of unread elements, by parameter and dimension."""
     found = bound(text, shapes, *assumptions).unread
     return {(each.read.read.access.tensor.name, each.read.dimension): each.count for each in found}
 

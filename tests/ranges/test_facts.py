@@ -1,4 +1,4 @@
-"""The gateway: what `Facts` answers about indices and sizes, against every point of small boxes."""
+"""`Facts` about indices and sizes, checked at every point of small boxes."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Boundaries on the left of a tensor that grows: they end where other statements have written."""
+"""Boundaries on the left side of a growing tensor: they end where other statements have written."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The guard that a statement or an inline reduction really has."""
+"""The effective guard of a statement or an inline reduction."""
 
 from tcjax import ir
 from tcjax.ranges import effective_guard

@@ -1,4 +1,4 @@
-"""What no array holds is refused before NumPy or XLA count it: more than 64 dimensions, more than 2**63 bytes."""
+"""Impossible arrays are refused before NumPy or XLA see them: more than 64 dimensions, more than 2**63 bytes."""
 
 import jax
 import numpy as np
@@ -19,7 +19,7 @@ def brackets(depth: int, inside: str = "1") -> str:
 
 
 def cells(count: int, extent: int) -> str:
-    """An output of so many dimensions."""
+    """An output with this many dimensions."""
     ranges = ", ".join(f"i{n} in 0:{extent}" for n in range(1, count))
     return f"def f(float(N) A) -> (B) {{ B({indices(count)}) = A(i0) where {ranges} }}"
 

@@ -1,4 +1,4 @@
-"""A statement that reads elements that it writes is refused, and no other."""
+"""A statement that reads elements that it writes is refused, and no others."""
 
 import re
 from itertools import product
@@ -34,7 +34,7 @@ def arguments_of(text: str, n: int) -> list[np.ndarray[Any, Any]]:
 
 
 def refusal(text: str, n: int | None = None) -> CompileError | None:
-    """The TC0708 for arrays of this size, without a size that for all; None where there is none."""
+    """The TC0708 for arrays of this size, or, without a size, for all sizes; None if there is none."""
     try:
         if n is None:
             infer_ranges(function(text))
@@ -46,7 +46,7 @@ def refusal(text: str, n: int | None = None) -> CompileError | None:
     return None
 
 
-# What a loop would mean otherwise than a formula: the statement, and the points.
+# Where a loop and a formula would differ: the statement, and the points.
 REFUSED = [
     (VECTOR, "y(i) = y(i-1) + x(i) where i in 1:N", "i = 2", "y[2]", "y[1]", "i = 1"),
     (VECTOR, "y(i) = y(i-1) + x(i)", "i = 2", "y[2]", "y[1]", "i = 1"),
@@ -144,7 +144,7 @@ def test_one_point_or_none_meets_no_other(program: str, statement: str, legal: i
 
 
 def test_with_an_exclamation_mark_a_guard_does_not_keep_elements() -> None:
-    """`+=!` starts every element that its left side names from the identity, `+=` leaves those without points alone."""
+    """`+=!` starts every element of its left side from the identity, `+=` leaves those without points unchanged."""
     statement = "y(i) {} y(i+1) where i in 0:N-1, i < 1"
 
     assert refusal(VECTOR.format(statement.format("+="))) is None
@@ -253,7 +253,7 @@ def updates(draw: st.DrawFn) -> tuple[tuple[str, str], tuple[str, str], str, str
     """The two subscripts of the left side, those of a read, the operator, and a guard that keeps both inside."""
     left = draw(st.sampled_from([("i", "j"), ("j", "i"), ("i", "0"), ("2*i", "j"), ("i", "i"), ("i+1", "j")]))
     read = draw(st.sampled_from(SUBSCRIPTS)), draw(st.sampled_from(SUBSCRIPTS))
-    # An index that only clauses name is refused before (TC0402).
+    # An index that occurs only in clauses is refused earlier (TC0402).
     assume("j" in "".join(left + read))
     guard = draw(st.sampled_from(["", *GUARDS]))
     return left, read, draw(st.sampled_from(["+=", "max="])), inside(guard, *left, *read)
@@ -264,7 +264,7 @@ def inside(guard: str, *subscripts: str) -> str:
 
 
 @given(updates())
-# N-1-2*i >= 0 is known, and 2*i+1-N >= 0 is found while what is known is built anew.
+# N-1-2*i >= 0 is known, and 2*i+1-N >= 0 is found while the facts are being rebuilt.
 @example((("i+1", "j"), ("N-1-i", "2*i"), "+=", inside("", "i+1", "j", "N-1-i", "2*i")))
 def test_what_is_refused_is_what_a_visit_of_all_points_finds(
     update: tuple[tuple[str, str], tuple[str, str], str, str],

@@ -41,7 +41,7 @@ class Subscript:
 
 weights = st.integers(-4, 4).filter(bool)
 single = st.builds(Subscript, weights, st.just(0), st.integers(-9, 9), st.integers(1, 4), st.integers(0, 15))
-# Each waits for k: otherwise one would be solved a round before the others (and these then be refused).
+# Each waits for k: otherwise one would be solved a round before the others, which would then be refused.
 double = st.builds(
     Subscript, weights, st.integers(-3, 3).filter(bool), st.integers(-9, 9), st.integers(1, 3), st.integers(0, 20)
 )
@@ -89,7 +89,7 @@ def test_the_range_beside_a_solved_index_is_the_largest_that_is_safe_for_all_its
 
 
 def solved(defined: ir.Function, shapes: dict[str, tuple[int, ...]]) -> list[int]:
-    """The values of `i`; none where the range would have a negative extent."""
+    """The values of `i`; none if the range would have a negative extent."""
     try:
         bound = bind(defined, shapes)
     except CompileError as error:
@@ -120,7 +120,7 @@ def test_a_size_of_zero_that_multiplies_an_index_leaves_it_open() -> None:
 
 
 def test_solutions_of_one_round_do_not_influence_each_other() -> None:
-    # In turn, i would take [0, 10) and j what A(i + j) then allows; together, i + j must not be out of range.
+    # One after the other, i would take [0, 10) and j what A(i + j) then allows; together, i + j must be in range.
     text = "def f(float(N) A, float(M) B) -> (O) { O(i,j) = A(i) * A(j) * B(i+j) }"
 
     assert boxes(text, A=(4,), B=(7,)) == [{"i": (0, 4), "j": (0, 4)}]

@@ -1,4 +1,4 @@
-"""Binding takes no work for each element of an array, and for a statement about as much as for the one before it."""
+"""The work of binding does not depend on array sizes, and is linear in the number of statements."""
 
 import pytest
 

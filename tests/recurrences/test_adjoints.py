@@ -1,4 +1,4 @@
-"""Adjoints of loops: programs whose loops run the other way, against differences and `jax.grad`."""
+"""Adjoints of loops: programs whose loops run in reverse, against differences and `jax.grad`."""
 
 from collections.abc import Callable
 from typing import Any

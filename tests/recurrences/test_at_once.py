@@ -1,6 +1,6 @@
-"""Loops that are scans, of linear maps or by a reducer: which are, and that they compute what steps in turn do.
+"""Loops that are scans, of linear maps or by a reducer: which are, and that results equal those step by step.
 
-GPUs run them so. Here the plan names the CPU too, so that the same code runs.
+GPUs run them as scans. Here plans do so on the CPU too, so that the same code runs.
 """
 
 from dataclasses import replace
@@ -48,7 +48,7 @@ def state(float(T) x) -> (s, y) {
         y(t) = s() * s()
     }
 }"""
-# What joins is at the end of the scan, in a branch, or a reduction of its own.
+# The combining operation is at the end of the step, in a branch, or a reduction of its own.
 LARGEST = """
 def largest(float(T,D) x, float(T,D) y) -> (h) {
     h(0,d) = x(0,d)
@@ -71,7 +71,7 @@ def least(float(T) x) -> (s, y) {
         y(t) = s() * s()
     }
 }"""
-# Sums of what joins: what shifts is in a branch, in a tensor of its own, or an accumulation.
+# A shift before combining: in a branch, in a tensor of its own, or as an accumulation.
 VITERBI = """
 def viterbi(float(T,D) a, float(T,D) b) -> (h, g) {
     h(0,d) = b(0,d)
@@ -108,7 +108,7 @@ SHAPES = {
 
 
 def kernel_of(text: str, monkeypatch: pytest.MonkeyPatch, block: int | None = None) -> tcjax.Kernel:
-    """A kernel that does many steps at once on a CPU too, at most so many as a block has."""
+    """A kernel that runs blocks of steps at once on a CPU too."""
     planned = recurrences._at_once
 
     def patched(*arguments):
@@ -152,7 +152,7 @@ def test_a_batch_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("factors", "begin"),
-    # The product of the first two is too large for float32; the number that they are applied to is small, or zero.
+    # The product of the first two overflows float32; the number that they are applied to is small, or zero.
     [([1e25, 1e25, 1e-25, 1e-25], 1e-30), ([1e25, 1e25, 1e-25, 1e-25], 0.0), ([np.inf, 1, 1, 1], 1.0)],
 )
 def test_where_a_product_of_factors_would_overflow_steps_go_one_by_one(
@@ -199,7 +199,7 @@ def test_extrema_of_sums_with_infinite_numbers_are_those_of_steps_in_turn(monkey
     ):
         b = np.array(b, np.float32)
         np.testing.assert_allclose(kernel(a, b), kernel.interpret(a, b), rtol=1e-6)
-        # Without what overflows.
+        # Without the overflow.
         np.testing.assert_allclose(kernel(a[:6], b[:6]), kernel.interpret(a[:6], b[:6]), rtol=1e-6)
 
 
@@ -239,7 +239,7 @@ def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
         "h(t,d) = t < 9 ? max(h(t-1,d), b(t,d)) : min(h(t-1,d), b(t,d))",
         "h(t,d) = b(t,d) / (2.0 + h(t-1,d))",
         "h(t,d) = h(t-1,d) > 0.0 ? h(t-1,d) : b(t,d)",
-        # Of another place: the rows of a step are one system.
+        # From another position: the rows of a step are one system.
         "h(t,d) = h(t-1,D-1-d) + b(t,d)",
         "h(t,d) = sum[e](h(t-1,e)) / D + b(t,d)",
     ],

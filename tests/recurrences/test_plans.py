@@ -1,4 +1,4 @@
-"""How loops are planned: slices at fixed distances, rows that are handed on, chunks where memory is short."""
+"""How loops are planned: slices at fixed distances, carried rows, and chunks if memory is short."""
 
 import re
 from dataclasses import replace
@@ -165,7 +165,7 @@ def test_a_derivative_stores_no_pairs_of_points_of_many_steps() -> None:
 
     gradient = jax.jit(jax.grad(lambda x, y: kernel(x, y).sum(), (0, 1))).lower(x, x).compile()
 
-    # The costs and a few arrays of their size, 4 MiB each; all steps would have 320.
+    # The costs and a few arrays of that size, 4 MiB each; storing all steps would take 320.
     assert gradient.memory_analysis().temp_size_in_bytes < 32 << 20
 
 
@@ -250,7 +250,7 @@ def test_an_element_of_a_step_is_written_where_it_lies() -> None:
 
 
 def test_exponentials_of_rows_around_are_written_out_in_loops() -> None:
-    """Warping in time: rows are handed on, and nothing is copied in a step."""
+    """Dynamic time warping: rows are carried, and nothing is copied in a step."""
     warping = "c(i-1,j-1) - logsumexp[p in 0:2, q in 0:2 where p + q > 0](-R(i-p,j-q))"
     text = (
         "def f(float(N,M) c) -> (R) { R(i,j) = i == 0 && j == 0 ? 0.0 : inf where i in 0:N+1, j in 0:M+1"

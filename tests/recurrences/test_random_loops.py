@@ -24,7 +24,7 @@ def test_a_random_loop_computes_what_the_interpreter_does(program: Recurrence) -
 @given(recurrences())
 @settings(max_examples=examples(4), phases=phases(), deadline=None)
 def test_a_random_loop_has_the_derivative_of_its_steps_in_python(program: Recurrence) -> None:
-    """Chunks of steps, and rows before the loop as steps, change nothing."""
+    """Chunks of steps, and rows before the loop treated as steps, do not change results."""
     plain, small = tcjax.kernel(program.text), tcjax.kernel(program.text, memory_limit=2**30)
     x, W, q = program.arguments
 

@@ -1,4 +1,4 @@
-"""What is no loop, and what loops cannot do: with a place and something to write instead."""
+"""Invalid loops, and what loops cannot do: with a position and something to write instead."""
 
 import jax
 import numpy as np

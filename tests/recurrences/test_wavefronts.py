@@ -1,6 +1,6 @@
-"""Two nested loops as one over diagonals: which have any, and that they compute what one point after the other does.
+"""Two nested loops as one over diagonals: which loops can run so, and that results equal those point by point.
 
-Whether that is cheaper is a matter of prices. Here it always is, but where a test asks for prices.
+Whether that is cheaper depends on prices. Here it always is, unless a test is about prices.
 """
 
 import jax
@@ -30,7 +30,7 @@ def warping(float(N,M) c) -> (D) {
     D(0,j) = c(0,j)
     for i in 1:N { for j in 1:M { D(i,j) = c(i,j) + min(D(i-1,j), min(D(i,j-1), D(i-1,j-1))) } }
 }"""
-# What is each point's own, a batch, and a minimum that is soft.
+# Values of each point, a batch, and a soft minimum.
 SOFT_WARPING = """
 def soft(float(B,N,M) c) -> (R) {
     R(b,i,j) = i == 0 && j == 0 ? 0.0 : 1000.0 where b in 0:B, i in 0:N+1, j in 0:M+1
@@ -65,7 +65,7 @@ def common(int32(N) a, int32(M) b) -> (L) {
         for j in 1:M+1 { L(i,j) = a(i-1) == b(j-1) ? L(i-1,j-1) + 1 : max(L(i-1,j), L(i,j-1)) }
     }
 }"""
-# In place: what is behind a point is as the sweep before left it; a neighbour in the north-east needs steps of two.
+# In place: points after the current one have the previous sweep's values; a north-east neighbour needs steps of two.
 SEIDEL = """
 def seidel(float(N,N) x) -> (A) {
     A(i,j) = x(i,j)
@@ -112,7 +112,7 @@ def palindromes(int32(N) a) -> (P) {
         }
     }
 }"""
-# Accumulations, a guard, several tensors of which one is written a row ahead, and axes the other way round.
+# Accumulations, a guard, several tensors, one of them written a row ahead, and swapped axes.
 GUARDED = """
 def guarded(float(N,M,K) c, float(K) w) -> (D) {
     D(i,j) = c(i,j,0)
@@ -143,7 +143,7 @@ def roots(float(N,M) c) -> (D) {
     for i in 1:N { for j in 1:M { D(i,j) = sqrt(D(i-1,j) * D(i,j-1)) / c(i,j) + log(D(i-1,j-1) + c(i,j)) / D(i-1,j) } }
 }"""
 
-# Statements beside the inner loop, before it and behind it.
+# Statements around the inner loop, before it and after it.
 BESIDE = """
 def beside(float(N,M) c) -> (D) {
     D(i,j) = i == 0 && j == 0 ? c(0,0) : inf where i in 0:N, j in 0:M
@@ -186,7 +186,7 @@ CASES = {
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Diagonals wherever there are any."""
+    """Diagonals wherever they are possible."""
     monkeypatch.setattr(recurrences, "stage_price", lambda stage, *_: 0 if stage.steps is None else 1)
 
 
@@ -239,7 +239,7 @@ def test_what_is_no_number_stays_in_its_place() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        # A whole row of the step before, a row at a distance that data give, and every other row.
+        # A whole row of the previous step, a row at a distance given by data, and every second row.
         "for i in 1:N { for j in 0:M { D(i,j) = c(i,j) + max[k](D(i-1,k)) } }",
         "for i in 1:N { for j in 0:M { D(i,j) = c(i,j) + D(i-1,min(i,j)) } }",
         "for i in 2:N:2 { for j in 1:M { D(i,j) = c(i,j) + D(i-2,j) + D(i,j-1) } }",

@@ -1,6 +1,6 @@
-"""``python -m tests.runtime.costs_on_devices 64 stencil``: what XLA compiles for so many devices, a line of JSON.
+"""``python -m tests.runtime.costs_on_devices 64 stencil``: what XLA compiles for 64 devices, as a line of JSON.
 
-A process of its own asks for the devices before it starts JAX. Nothing is run.
+It must be a process of its own, to request devices before JAX starts. Nothing is run.
 """
 
 import json

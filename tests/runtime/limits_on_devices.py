@@ -1,7 +1,7 @@
 """`memory_limit` on eight devices: ``python -m tests.runtime.limits_on_devices`` prints one line of JSON.
 
-For each program and limit, in each direction: what XLA counts for one device, or that the limit is refused (None). The
-tests run this in a process of its own, because XLA_FLAGS has to ask for so many CPU devices before JAX starts.
+For each program and limit, in each direction: XLA's count for one device, or None if the limit is refused. The tests
+run this in a process of its own, because XLA_FLAGS must request the CPU devices before JAX starts.
 """
 
 import json
@@ -32,7 +32,7 @@ PAIRS = (
     "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(1000,D) O) { O(I(i,l), d) +=! fabs(x(i,d) - y(i,l)) }"
 )
 EXPERTS = "def f(float(T,N) h, int32(T) e, float(E,N,D) w) -> (O) { O(t,d) +=! h(t,n) * w(e(t),n,d) }"
-# Each with the index that is cut, its arguments, and the limits.
+# Each program with its sharded index, its arguments, and the limits.
 PROGRAMS: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
     "terms of a product": (PRODUCT, "k", MATRICES, ("2MiB", "256KiB")),
     "rows of a kernel sum": (KERNEL_SUM, "i", POINTS, ("1MiB",)),
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _counted(function: Any, arguments: tuple[Any, ...], direction: str) -> int | None:
-    """The temporary bytes of one device; None where the limit is refused."""
+    """The temporary bytes of one device; None if the limit is refused."""
     try:
         directed = towards(function, arguments, direction)
         assert directed is not None

@@ -1,8 +1,9 @@
-"""Nests on eight devices: ``python -m tests.runtime.on_devices 83`` prints one line of JSON, what failed by name.
+"""Nests on eight devices: ``python -m tests.runtime.on_devices 83`` prints one line of JSON: the failures, by name.
 
-With ``all``, every check takes every formula that it can; with a number two of them, with the next number others.
+With ``all``, every check takes every formula that it can; with a number, two of them, and with the next number two
+others.
 
-The tests run this in a process of its own, because XLA_FLAGS has to ask for so many CPU devices before JAX starts.
+The tests run this in a process of its own, because XLA_FLAGS must request the CPU devices before JAX starts.
 """
 
 import json
@@ -45,7 +46,7 @@ EXPONENTS = Formula(
 
 
 def some(*formulas: Formula) -> tuple[Formula, ...]:
-    """Two of them, the next ones with the next seed; all with ``all``."""
+    """Two of them, others with the next seed; all with ``all``."""
     if sys.argv[1] == "all":
         return formulas
     begin = int(sys.argv[1]) % len(formulas)
@@ -68,13 +69,13 @@ def arrays(formula: Formula) -> tuple[jax.Array, ...]:
 
 @cache
 def values(formula: Formula) -> jax.Array:
-    """What jnp says on one device."""
+    """The results of jnp on one device."""
     return jax.jit(formula.jnp)(*arrays(formula))
 
 
 @cache
 def slopes(formula: Formula) -> tuple[jax.Array, ...]:
-    """The derivatives of the sum of sines by every argument, by jnp on one device."""
+    """The derivatives of the sum of sines with respect to every argument, by jnp on one device."""
     given = arrays(formula)
     return jax.jit(jax.grad(lambda *a: jnp.sin(formula.jnp(*a)).sum(), tuple(range(len(given)))))(*given)
 
@@ -182,7 +183,7 @@ def zeros_meet_what_is_finite_on_devices() -> None:
     near(jax.jit(mapped)(rows, places), expected(rows))
     found = jax.jit(jax.grad(lambda X: jnp.sin(mapped(X, places)).sum()))(rows)
     near(found, jax.grad(lambda X: jnp.sin(expected(X)).sum())(rows))
-    # One device adds up as it stands, the others do not.
+    # One device adds in the order of the text, several do not.
     spoiled = rows.at[3, 2].set(jnp.inf)
     assert jnp.isnan(jax.jit(mapped)(spoiled, places)).sum() == 39
     where = explicit()
@@ -258,7 +259,7 @@ def the_type_says_where_a_batch_lies() -> None:
 @check
 def every_device_runs_its_blocks_and_asks_no_other() -> None:
     n = 8192
-    # What it stores is the matter here.
+    # What it stores is what is tested here.
     jax.config.update("jax_disable_most_optimizations", False)
     with jax.set_mesh(explicit()):
         for formula in some(POSITION, WEIGHTED, KERNEL_SUM, EXPONENTS):
@@ -269,7 +270,7 @@ def every_device_runs_its_blocks_and_asks_no_other() -> None:
             analysis, text = compiled.memory_analysis(), str(compiled.as_text())
             assert analysis is not None and analysis.temp_size_in_bytes < 16 << 20, analysis
             assert " while(" in text
-            # The tiles of a softmax do not end where the blocks of devices do.
+            # The tiles of a softmax do not align with the blocks of devices.
             apart = formula is WEIGHTED
             assert apart or not any(word in text for word in ("all-gather(", "all-reduce(", "all-to-all("))
 

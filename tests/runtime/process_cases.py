@@ -1,4 +1,4 @@
-"""A kernel whose arrays lie with two processes; `test_processes` launches this, and each compares with NumPy."""
+"""A kernel whose arrays are distributed over two processes, launched by `test_processes`; each compares with NumPy."""
 
 import jax
 import numpy as np
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def same(found: jax.Array, expected: np.ndarray) -> bool:
-    """Whether the blocks that are here have the values."""
+    """Whether the local blocks have these values."""
     blocks = found.addressable_shards
     return bool(blocks) and all(np.allclose(np.asarray(b.data), expected[b.index], atol=1e-4) for b in blocks)
 

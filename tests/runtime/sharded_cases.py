@@ -36,23 +36,23 @@ def nearest(float(N,D) X, float(M,D) Y) -> (O) {
 
 @dataclass(frozen=True)
 class Case:
-    """A program, the axes of its indices, the shapes of its arguments (an int: that many small integers)."""
+    """A program, the axes of its indices, the shapes of its arguments (an int: a vector of small integers)."""
 
     text: str
     axes: Mapping[str, str | tuple[str, ...]]
     shapes: tuple[Shape | int, ...]
-    # How each result is cut.
+    # How each result is sharded.
     specs: list[list[Any]]
     initial: Shape | None = None
     has_gradient: bool = True
     # Whether the types of arrays say how they are sharded.
     explicit: bool = False
-    # So many elements of the first argument are NaN; or results may be infinite.
+    # Number of NaN in the first argument; or results may be infinite.
     missing: int = 0
     infinite: bool = False
-    # Whether two calls at once are compared too.
+    # Whether two concurrent calls are compared too.
     batched: bool = False
-    # What devices tell each other, if that is compared: each collective and the bytes that a device gets.
+    # Collectives, if they are compared: each with the bytes that a device receives.
     told: list[tuple[str, int]] | None = None
 
     def arrays(self) -> list[np.ndarray]:
@@ -69,7 +69,7 @@ class Case:
 
 
 def product(operator: str, *, specs: list[list[Any]] | None = None, **more: Any) -> Case:
-    """``C(m,n) OP A(m,k) * B(k,n)``, m and k cut."""
+    """``C(m,n) OP A(m,k) * B(k,n)``, m and k sharded."""
     axes = {"m": "data", "k": "model"}
     return Case(MM.replace("OP", operator), axes, ((8, 6), (6, 4)), specs or [["data"]], **more)
 
@@ -504,7 +504,7 @@ CASES = {
         {"i": "data", "j": "model"},
         ((12, 8),),
         [["data", "model"]],
-        # Rows of 4 elements from both sides, then columns of the 3 rows and of those that came.
+        # Rows of 4 elements from both sides, then columns of the 3 own rows and the received ones.
         told=[("collective-permute", 4 * size) for size in (2 * 4, 2 * 4, 2 * 7, 2 * 7, 4, 4, 5, 5)],
     ),
     "mirrored ends in halos for all steps at once": Case(
@@ -601,7 +601,7 @@ def register() -> None:
 
 
 def run(case: Case) -> dict[str, Any]:
-    """How far values and gradients are from those of one device, how the results are cut, and what devices told."""
+    """Errors of values and gradients against one device, how the results are sharded, and the collectives."""
     kind = jax.sharding.AxisType.Explicit if case.explicit else jax.sharding.AxisType.Auto
     mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(kind,) * 2)
     with warnings.catch_warnings():

@@ -274,7 +274,7 @@ def test_wrt_says_what_comes_back_and_in_which_order() -> None:
 
 
 def test_an_adjoint_does_not_warn_of_how_it_is_written() -> None:
-    # Two sums of the derivative share nothing; warnings are errors here.
+    # The two sums of the derivative share nothing; warnings are errors here.
     kernel = tcjax.kernel(
         "def f(float(N) A, float(M) B) -> (O) { O(i) +=! u / (A(1) * A(1) + 1.5) where i in 0:M, u in 1:5 }"
     )
@@ -326,7 +326,7 @@ def test_what_has_no_derivative_is_refused() -> None:
         tcjax.kernel("def f(float(N) x) -> (y) { y(i) = x(i)  y(2*i) logsumexp= x(i) }").adjoint()
     with pytest.raises(CompileError, match=r"`y` goes on by `logsumexp`.*TC0309"):
         tcjax.kernel("def f(float(N) x, float(N) z) -> (y) { y(i) = z(i)  y(i) logsumexp= x(i) }").adjoint()
-    # Of what does not move with `wrt`, none is needed.
+    # Nothing is needed of values that do not depend on `wrt`.
     tcjax.kernel("def f(float(N) x, float(N) z) -> (y) { y(i) = lgamma(x(i)) * z(i) }").adjoint(wrt="z")
 
 

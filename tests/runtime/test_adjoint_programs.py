@@ -49,7 +49,7 @@ def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     try:
         adjoint = case.kernel.adjoint(wrt=smooth)
     except CompileError as error:
-        # No formula says how these go on from what a tensor holds; JAX differentiates them all the same.
+        # There is no formula for continuing these from a tensor's value; JAX differentiates them anyway.
         assert "goes on by" in error.message, case.text
         return
     found = adjoint(**case.arguments, **{f"d_{name}": d for name, d in cotangents.items()})
@@ -59,13 +59,13 @@ def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
         np.testing.assert_allclose(ours, expected[name], rtol=2e-3, atol=2e-3 * scale, err_msg=str(adjoint))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # What a program is warned of may stand in its adjoint, too.
+        # What a program is warned about may also appear in its adjoint.
         warnings.filterwarnings("ignore", "(?s).*TC1209", tcjax.CompileWarning)
         assert tcjax.kernel(str(adjoint)).ir() == adjoint.ir()
 
 
 def _without_ties(case: Case) -> Case:
-    """The case with floats that are all different: which of several equal extrema has the derivative, plans decide."""
+    """The case with distinct floats: which of several equal extrema gets the derivative depends on the plan."""
     rng = np.random.default_rng(1)
     moved = {
         name: array + rng.uniform(-1e-2, 1e-2, array.shape).astype(array.dtype)

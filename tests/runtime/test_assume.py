@@ -1,4 +1,4 @@
-"""What the user assumes of sizes: read, refused, checked at calls, used in formulas, and handed to JAX."""
+"""Assumptions about sizes: read, refused, checked at calls, used in formulas, and passed to JAX."""
 
 import jax.export
 import numpy as np

@@ -1,4 +1,4 @@
-"""`k.at(...)`: one element of a result, told step by step."""
+"""`k.at(...)`: one element of a result, explained step by step."""
 
 import json
 

@@ -105,7 +105,7 @@ def test_subscripts_point_inside() -> None:
 
 
 def wrong_above(limit: float):
-    """A function that is wrong for what JAX traces: above a limit."""
+    """A function that is wrong, above a limit, when JAX traces it."""
 
     def wrong(x):
         if isinstance(x, (np.ndarray, np.generic)):

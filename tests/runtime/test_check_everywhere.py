@@ -1,4 +1,4 @@
-"""`k.check()` on the kernels of the bench, the examples and the documents; a default run takes a few of them."""
+"""`k.check()` on kernels of the benchmark, the examples and the documentation; a default run takes a few of them."""
 
 import importlib.util
 import re
@@ -17,10 +17,9 @@ from tests.docs.markdown import ROOT, pages, run_page, runs
 from tests.effort import deep
 
 CASES = {case.name: case for case in all_cases("tiny")}
-# Of the grids of a V-cycle few sizes fit, and each that is drawn elaborates the whole recursion: its step between two
-# grids wants one that is half the other.
+# Few grid sizes fit a V-cycle, where one grid is half the other, and each drawn size elaborates the whole recursion.
 PAIRS = {"coarse": ((5,), (3,))}
-# Those that make kernels where they are imported; what layers are made of is checked with the layers.
+# Modules that make kernels when imported; the kernels of layers are checked with the layers.
 MAKES = re.compile(r"^\S.*\btcjax\.(kernel|load)\b", re.MULTILINE)
 EXAMPLES = [file for file in sorted((ROOT / "examples").rglob("*.py")) if MAKES.search(file.read_text())]
 EACH = 3 if deep() else 1
@@ -62,13 +61,13 @@ def test_the_kernels_of_a_page_pass(page: Path, tmp_path: Path, monkeypatch: pyt
         try:
             passed += kernel.check(examples=EACH).compared["values"]
         except tcjax.CheckError as error:
-            # Pages show kernels that refuse every call, and one that is wrong on purpose.
+            # Pages that show kernels that refuse every call, and one that is wrong on purpose.
             assert str(error).startswith("found no arguments") or kernel.__name__ == "wrong"
     assert passed
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tcjax.Kernel]:
-    """The kernels that are made or called from now on: those of layers may be there from before."""
+    """The kernels that are made or called from now on: kernels of layers may already exist."""
     made: list[tcjax.Kernel] = []
     begin, call = tcjax.Kernel.__init__, tcjax.Kernel.__call__
 

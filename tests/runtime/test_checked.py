@@ -1,4 +1,4 @@
-"""``checked=True``: what the data of a call do wrong is reported, and nothing else is."""
+"""``checked=True``: invalid data of a call are reported, and nothing else is."""
 
 import jax
 import numpy as np
@@ -31,7 +31,7 @@ def test_a_read_outside_names_the_point_the_subscript_and_the_extent() -> None:
     assert isinstance(raised.value, ValueError)
 
 
-# A program, its arguments, and what is said.
+# A program, its arguments, and the expected message.
 WRONG = {
     "a negative subscript": (
         "def f(float(M) A, int32(N) I) -> (O) { O(i) = A(I(i) - 4) }",

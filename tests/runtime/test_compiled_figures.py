@@ -1,4 +1,4 @@
-"""`explain(..., compiled=True)`: XLA's own figures, those of the same function written by hand."""
+"""`explain(..., compiled=True)`: XLA's own figures, equal to those of the same function written by hand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def layer(x: jax.Array, W: jax.Array, bias: jax.Array) -> tuple[jax.Array, jax.A
 
 
 def by_hand(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
-    """What XLA says of a function."""
+    """XLA's figures for a function."""
     compiled = jax.jit(function).lower(*arguments).compile()
     memory, cost = compiled.memory_analysis(), compiled.cost_analysis()
     assert memory is not None and cost is not None
@@ -39,7 +39,7 @@ def by_hand(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
 
 
 def backwards(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
-    """What XLA says of its reverse mode by all arguments."""
+    """XLA's figures for its reverse mode with respect to all arguments."""
     results = jax.eval_shape(function, *arguments)
     return by_hand(lambda given, weights: jax.vjp(function, *given)[1](weights), arguments, results)
 

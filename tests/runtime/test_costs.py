@@ -1,4 +1,4 @@
-"""`k.cost`: what each device of a mesh computes, moves, and gets from others; nothing is compiled."""
+"""`k.cost`: what each device of a mesh computes, moves, and receives from others; nothing is compiled."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def test_the_figures_of_a_product_are_those_of_its_blocks() -> None:
     (sum_of_parts,) = cost.collectives
     assert (cost.devices, cost.flops) == (8, 2 * (8 // 4) * (6 // 2) * 4)
     assert cost.held_bytes == 4 * (2 * 3 + 3 * 4 + 2 * 4)
-    # Both operands and the part are touched once, and the part and the sum by the collective.
+    # Both operands and the partial result are touched once, and the partial result and the sum by the collective.
     assert cost.bytes == cost.held_bytes + 2 * 4 * (2 * 4)
     assert (sum_of_parts.operation, sum_of_parts.axes, sum_of_parts.devices) == ("all-reduce", ("y",), 2)
     assert (sum_of_parts.bytes, sum_of_parts.times, cost.collective_bytes) == (32, 1, 32)
@@ -33,9 +33,9 @@ def test_the_figures_of_a_product_are_those_of_its_blocks() -> None:
 @pytest.mark.parametrize(
     ("text", "shapes", "shard", "sends"),
     [
-        # Of a sum of 4 MiB each of 64 devices sends nearly all of it twice, in 2 * 6 rounds.
+        # Each of 64 devices sends nearly all of a sum of 4 MiB twice, in 2 * 6 rounds.
         (MM, ((1024, 64), (64, 1024)), {"k": "x"}, (12, 2 * (1 << 22) * 63 / 64)),
-        # Two neighbours give an element each, in two collectives.
+        # Two neighbours send an element each, in two collectives.
         (BLUR, ((1 << 20,),), {"i": "x"}, (2, 8)),
     ],
 )
@@ -98,7 +98,7 @@ def test_devices_that_are_alone_along_an_axis_tell_each_other_nothing() -> None:
     cost = tcjax.kernel(MM).cost(*floats((8, 6), (6, 4)), mesh={"x": 4, "y": 1}, shard={"m": "x", "k": "y"})
 
     assert cost.collectives == ()
-    assert "nothing of other devices" in str(cost)
+    assert "nothing from other devices" in str(cost)
 
 
 def test_a_cost_prints_and_is_data() -> None:

@@ -1,4 +1,4 @@
-"""The costs of a mesh on paper, beside what XLA compiles for 8 and 64 simulated devices."""
+"""The estimated costs of a mesh, compared with what XLA compiles for 8 and 64 simulated devices."""
 
 import json
 import os
@@ -12,15 +12,15 @@ import pytest
 from bench.scaling import PROGRAMS, specs, square
 
 ROOT = Path(__file__).parents[2]
-# Functions such as exp are operations for the estimate, and none for XLA.
+# The estimate counts functions such as exp as operations; XLA does not.
 OPERATIONS = 1.5
-# An estimate counts an array once; XLA what each of its kernels reads of it.
+# An estimate counts an array once; XLA counts what each of its kernels reads of it.
 LEAST_BYTES, MOST_BYTES = 1 / 6, 1.5
 
 
 @pytest.fixture(scope="module")
 def compiled(request: pytest.FixtureRequest) -> dict[tuple[str, int], dict[str, Any]]:
-    """XLA's figures of the programs that are asked for; a process for each number of devices compiles them."""
+    """XLA's figures for the requested programs, compiled in one process for each number of devices."""
     asked: dict[int, list[str]] = {}
     for item in request.session.items:
         if item.path == request.path and isinstance(item, pytest.Function) and "compiled" in item.fixturenames:
@@ -47,7 +47,7 @@ def test_a_mesh_on_paper_costs_what_xla_compiles_for_one(
 
     said = sorted((each.operation, each.bytes) for each in cost.collectives)
     assert said == sorted((each["operation"], each["bytes"]) for each in figures["collectives"])
-    # XLA counts one trip of a loop, which may be several steps.
+    # XLA counts one iteration of a loop, which may be several steps.
     (trips,) = {each.times for each in cost.collectives}
     assert program.steps % trips == 0 and (trips < program.steps or program.steps == 1)
     operations = cost.flops / trips / figures["forward"]["operations"]

@@ -1,4 +1,4 @@
-"""A tuning file decides how fast a call is, never whether it works: whatever stands in it, or where it should be."""
+"""A tuning file affects a call's speed, never whether it works, whatever the file contains or is."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept(cache: Path) -> tuple[Path, Any]:
-    """A file with tiles for the blur that the program offers, and what it holds."""
+    """A file with tiles for the blur that the program offers, and its contents."""
     kernel = tcjax.kernel(BLUR)
     call, _ = kernel._call((A,), {})
     key = store.key_of(kernel._frontend, call, kernel._compiler.bound(call))
@@ -84,7 +84,7 @@ def kept(cache: Path) -> tuple[Path, Any]:
 
 
 def planned(path: Path) -> tuple[bool, list[warnings.WarningMessage]]:
-    """Whether a new kernel takes the choice, and what it says."""
+    """Whether a new kernel takes the choice, and its warnings."""
     store._warned = Recent()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -168,7 +168,7 @@ def test_a_form_with_a_part_of_another_type_is_refused(where: str, part: str) ->
             found = dict(getattr(from_json(data), where))["d"]
         except ValueError:
             continue
-        # What is understood has the types of a form.
+        # A choice that is accepted has fields of the right types.
         assert isinstance(found.loop, IndexVar) and type(found.rows) is int and type(found.unroll) is int
         assert found.tile is None or (isinstance(found.tile[0], IndexVar) and type(found.tile[1]) is int)
         assert type(found.inside) is bool and type(found.whole) is bool and type(found.sieve) is int

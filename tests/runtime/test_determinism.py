@@ -1,4 +1,4 @@
-"""`deterministic=True`: nothing but the program and the shapes decides how a sum is added up."""
+"""`deterministic=True`: only the program and the shapes determine the order of a sum."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Arguments that a caller gives away: results take their memory."""
+"""Donated arguments: results take their memory."""
 
 import warnings
 from collections.abc import Callable

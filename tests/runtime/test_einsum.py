@@ -50,7 +50,7 @@ def numbers(*shape: int, seed: int = 0) -> Array:
 
 
 def brute(operands: list[list[str]], result: list[str], arrays: list[Array], combine: Any, reduce: Any) -> Array:
-    """The semiring's einsum, point by point."""
+    """The einsum over the semiring, point by point."""
     sizes: dict[str, int] = {}
     for labels, array in zip(operands, arrays, strict=True):
         for label, extent in zip(labels, array.shape, strict=True):

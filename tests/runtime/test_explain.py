@@ -1,4 +1,4 @@
-"""What `explain` predicts: bytes beside arguments and results as XLA counts them, and how loops run."""
+"""What `explain` predicts: temporary bytes as XLA counts them, and how loops run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def temporary(function: Callable[..., Any], *arguments: Any) -> int:
     return analysis.temp_size_in_bytes
 
 
-# What XLA allocates of these is told within a tenth, or 64 KiB.
+# XLA's allocations for these are predicted within a tenth, or 64 KiB.
 CLOSE: dict[str, tuple[str, str]] = {
     "rows that data looks up": (
         "O(t,d) +=! x(t,n) * w(e(t),n,d)",
@@ -100,7 +100,7 @@ CLOSE: dict[str, tuple[str, str]] = {
 
 
 def near(predicted: int, found: int) -> None:
-    """No less than an eighth below, no more than twice as much and 1 MiB above."""
+    """At most an eighth below, at most twice as much plus 1 MiB above."""
     assert found <= 1.125 * predicted + (64 << 10)
     assert predicted <= 2 * found + (1 << 20)
 
@@ -110,7 +110,7 @@ def shapes(name: str) -> tuple[str, list[jax.ShapeDtypeStruct]]:
     return text, [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in found]
 
 
-# The compiler of JAX 0.10 keeps another array in these loops; the estimates are those of 0.12.
+# JAX 0.10's compiler keeps one more array in these loops; the estimates are those of 0.12.
 OLDER = pytest.mark.xfail(
     jax.__version_info__ < (0, 11), reason="XLA of JAX 0.10 keeps other arrays in its loops", strict=True
 )
@@ -193,7 +193,7 @@ def test_the_loops_of_a_nest_are_told() -> None:
     (loops,) = explained.to_dict()["statements"][0]["loops"]
     assert loops["loop"] == "j" and loops["rows"] > 1 and (loops["parts"] > 1 or loops["tile"][0] == "i")
     assert loops["temporary_bytes"] == explained.to_dict()["temporary_bytes"]
-    assert f"{loops['rows']} values of `j` side by side" in str(explained)
+    assert f"{loops['rows']} values of `j` vectorised" in str(explained)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def kernel(text: str) -> tcjax.Kernel:
 
 
 def arrays(shapes: Shapes) -> list[np.ndarray]:
-    """Floats of each shape; of an int that many small integers."""
+    """Floats of each shape; for an int, a vector of small integers."""
     rng = np.random.default_rng(0)
     return [
         rng.integers(0, 5, s).astype("int32") if isinstance(s, int) else rng.normal(size=s).astype("float32")
@@ -37,7 +37,7 @@ def arrays(shapes: Shapes) -> list[np.ndarray]:
 
 
 def again(exported: jax.export.Exported, order: int = 0) -> jax.export.Exported:
-    """What another process gets."""
+    """What another process receives."""
     return jax.export.deserialize(exported.serialize(vjp_order=order))
 
 

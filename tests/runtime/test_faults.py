@@ -1,4 +1,4 @@
-"""Tuning that is interrupted, killed, or has no room: the file stays whole, and every call is right."""
+"""Tuning that is interrupted, killed, or out of disk space: the file stays intact, and every call is right."""
 
 import errno
 import json
@@ -38,14 +38,14 @@ TILED = Choice(tiles=(Tiles("C", "i", 32, ("B",)),))
 
 @pytest.fixture(autouse=True)
 def within_seconds() -> Iterator[None]:
-    """What waits for ever fails its test."""
+    """A test that waits for ever fails."""
     with at_most_seconds(240):
         yield
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory for choices, and times by which tiles are fastest."""
+    """A directory for choices, and fake timings in which tiles are fastest."""
     monkeypatch.setenv("TCJAX_CACHE_DIR", str(tmp_path / "choices"))
     monkeypatch.setattr(tuning, "wall_timer", lambda c: 1.0 if c.choice.tiles else 2.0)
     monkeypatch.setattr(store, "_warned", Recent())
@@ -75,7 +75,7 @@ def test_a_file_that_was_cut_short_is_never_taken(cache: Path) -> None:
     for length in lengths:
         path.write_bytes(content[:length])
         store._warned = Recent()
-        with pytest.warns(tcjax.CompileWarning, match=r"is ignored: it is no JSON text") as said:
+        with pytest.warns(tcjax.CompileWarning, match=r"is ignored: it is not valid JSON") as said:
             assert tcjax.kernel(BLUR).plan(A).scheduled is None
         assert path.name in str(said[0].message) and "remove the file, or call `tune` again" in str(said[0].message)
 
@@ -90,7 +90,7 @@ def test_on_a_full_disk_the_old_file_stays_and_the_warning_says_what_to_do(
     content = path.read_bytes()
 
     class Full:
-        """A file of which the disk has room for some bytes."""
+        """A file on a disk that has room for only some bytes."""
 
         def __init__(self, file: Any) -> None:
             self.file = file
@@ -243,7 +243,7 @@ def test_what_another_search_finds_meanwhile_is_not_lost(cache: Path, monkeypatc
     own = key()
 
     def other() -> None:
-        """A search for the derivative, which keeps what there is for the result."""
+        """A search for the derivative, which keeps the choice for the result."""
         with store.alone():
             found = from_json(json.loads(path.read_bytes())["choice"])
             store.remember(own, replace(found, gradient=nest), {})

@@ -1,4 +1,4 @@
-"""A process that is forked once JAX has started: programs are read, planned and explained; nothing is computed."""
+"""A process forked after JAX has started: programs are read, planned and explained, but nothing is computed."""
 
 import os
 import subprocess

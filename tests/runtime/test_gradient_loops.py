@@ -1,4 +1,4 @@
-"""What `explain` shows of a gradient is what runs: the loops that the primitive asks for where it is lowered."""
+"""What `explain` shows of a gradient is what runs: the loops that the primitive requests when it is lowered."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The kernel object: calls, what it tells of itself, and JAX's transformations of it."""
+"""The kernel object: calls, what it says about itself, and JAX's transformations of it."""
 
 import copy
 import inspect

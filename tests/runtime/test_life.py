@@ -1,4 +1,4 @@
-"""A kernel that nobody holds is gone, with all that was planned, traced and compiled for it."""
+"""A kernel without references is freed, with everything that was planned, traced and compiled for it."""
 
 import gc
 import warnings
@@ -25,7 +25,7 @@ def called() -> tcjax.Kernel:
 
 
 def with_a_limit() -> tcjax.Kernel:
-    # JAX keeps what it traced, and that has what is looked at.
+    # JAX keeps traced functions, which hold what is checked here.
     kernel = tcjax.kernel(NEAREST, memory_limit="1GiB")
     kernel(A, B)
     return kernel

@@ -1,4 +1,4 @@
-"""`memory_limit`: what may be written, what it refuses, and that what it allows keeps to it."""
+"""`memory_limit`: valid values, what it refuses, and that allowed programs keep to it."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from bench.allocations import temporaries
 from tests.lowering.test_memory_contract import NESTS
 
 KERNEL_SUM = "O(i) = sum[j](exp(-(x(i) - y(j)) * (x(i) - y(j))) * b(j))"
-# A rank that data decide takes a sort of every row.
+# A rank that is data needs a sort of every row.
 SORT = "def f(float(N,K) A, int32(N) R) -> (O) {\n  O(n) = mink[k](A(n,k), R(n))\n}"
 
 
@@ -56,7 +56,7 @@ def test_too_small_a_limit_says_what_needs_more_and_why() -> None:
     assert error.code == "TC0810" and error.kind == "schedule" and error.help
     assert error.span is not None and error.span.line == 2
     assert "`O`" in error.message and str(1 << 20) in error.message
-    # It asks for what it needs: so much is enough.
+    # The message names the memory that is needed: this much is enough.
     needed = next(int(word) for word in error.message.split() if word.isdigit())
     assert needed > 1 << 20
     np.testing.assert_array_equal(tcjax.kernel(SORT, memory_limit=needed)(A, R), 1.0)
@@ -163,7 +163,7 @@ def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
     assert analysis is not None and analysis.temp_size_in_bytes <= 1 << 20
 
 
-# What reads and writes by data, with the shapes of its arguments.
+# Programs with gathers and scatters, with the shapes of their arguments.
 BY_DATA = {
     "a mixture of experts": (
         "def f(float(T,N) h, int32(T) e, float(E,N,D) w) -> (O) { O(t,d) +=! h(t,n) * w(e(t),n,d) }",
@@ -196,7 +196,7 @@ def of(*texts: str) -> tuple[jax.ShapeDtypeStruct, ...]:
 
 
 def refused_or_counted(function: object, arguments: tuple[jax.ShapeDtypeStruct, ...], direction: str) -> int | None:
-    """The temporary bytes by XLA's count; None where the limit is refused."""
+    """The temporary bytes by XLA's count; None if the limit is refused."""
     try:
         found = temporaries(function, arguments, direction)  # pyright: ignore[reportArgumentType]
     except tcjax.CompileError as error:

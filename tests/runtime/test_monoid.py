@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 
 def affine(first: Any, second: Any) -> Any:
-    """``x -> a*x + b``, the first one first."""
+    """Composition of ``x -> a*x + b``, in order."""
     return first[0] * second[0], first[1] * second[0] + second[1]
 
 
@@ -39,7 +39,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def welford(a: Any, b: Any) -> Any:
-    """Count, mean and sum of squared deviations of two samples together (Chan, Golub and LeVeque)."""
+    """Count, mean and sum of squared deviations of two samples combined (Chan, Golub and LeVeque)."""
     count = a[0] + b[0]
     share = b[0] / jnp.maximum(count, 1.0)
     apart = b[1] - a[1]

@@ -1,4 +1,4 @@
-"""Every transformation of JAX gives of a nest what it gives of the same formula in jnp."""
+"""Every transformation of JAX gives the same for a nest as for the same formula in jnp."""
 
 import warnings
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Transformation = Callable[[Function, tuple[Any, ...], tuple[int, ...]], Any]
 
 
 def total(function: Function) -> Function:
-    """The results' sum, each element with a weight of its own."""
+    """The sum of the results, with a different weight for each element."""
 
     def weighed(*arrays: Any) -> jax.Array:
         result = function(*arrays)
@@ -165,7 +165,7 @@ def mapped(f: Function, given: Any) -> Any:
 
 
 def custom(f: Function, given: Any) -> Any:
-    """Inside a function with a derivative of its own."""
+    """Inside a function with a custom derivative."""
 
     @jax.custom_vjp
     def clipped(*a: Any) -> Any:
@@ -350,7 +350,7 @@ def test_an_initial_value_has_a_derivative_and_may_be_donated() -> None:
 
     with nesting(rows=3):
         with warnings.catch_warnings():
-            # Without an initial value it would start from infinity: that it may be left out is a warning.
+            # Without an initial value it starts from infinity, which gives a warning.
             warnings.simplefilter("ignore", tcjax.CompileWarning)
             kernel = formula.fresh()
         slopes = gradient(lambda a, b, c: kernel(a, b, C=c), (a, b, c))

@@ -1,4 +1,4 @@
-"""Whatever is passed as an array computes as `jnp.asarray` of it, or is refused by the name of the argument."""
+"""Anything passed as an array computes like its `jnp.asarray`, or is refused with the argument's name."""
 
 import collections
 from collections.abc import Callable
@@ -19,21 +19,21 @@ SAC = tcjax.kernel("{ [i] -> A[i] + A[i] | [i] < shape(A) }")
 
 
 class WithArray:
-    """NumPy asks it for an array."""
+    """Gives NumPy an array."""
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         return BASE
 
 
 class WithJaxArray:
-    """JAX asks it for an array."""
+    """Gives JAX an array."""
 
     def __jax_array__(self) -> jax.Array:
         return jnp.asarray(BASE)
 
 
 class Swapped:
-    """An array of another byte order by NumPy's interface."""
+    """An array of foreign byte order, through NumPy's interface."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Failing:
 
 
 class Sparse:
-    """As SciPy's: a shape and a type, and no elements for NumPy."""
+    """Like SciPy's: a shape and a type, but no elements for NumPy."""
 
     dtype, shape = np.dtype("float32"), (4,)
 
@@ -55,7 +55,7 @@ class Sparse:
 
 
 class Table:
-    """As a frame of pandas: an array, without a type of its own."""
+    """Like a pandas frame: an array, without a dtype."""
 
     shape = (4,)
 

@@ -1,4 +1,4 @@
-"""The steps from a text to arrays, one after the other, without the caches around them."""
+"""The steps from a text to arrays, one by one, without the caches around them."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Kernels on a mesh of several processes, each of which has a part of the arrays."""
+"""Kernels on a mesh of several processes, each of which holds a part of the arrays."""
 
 from pathlib import Path
 

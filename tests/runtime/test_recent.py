@@ -1,4 +1,4 @@
-"""What a kernel keeps of the calls that it has seen: enough for the latest, and no more."""
+"""What a kernel keeps of earlier calls: enough for the latest ones, and no more."""
 
 import gc
 import threading
@@ -65,7 +65,7 @@ def test_plans_of_many_shapes_take_no_more_memory_than_those_of_the_latest(
     warm, few, many = tcjax.kernel(text), tcjax.kernel(text), tcjax.kernel(text)
 
     def grown(kernel: tcjax.Kernel, shapes: range) -> int:
-        """Bytes that planning for so many shapes leaves behind."""
+        """Bytes still in use after planning for `count` shapes."""
         before = tracemalloc.get_traced_memory()[0]
         for n in shapes:
             kernel.plan(jax.ShapeDtypeStruct((n,), "float32"))

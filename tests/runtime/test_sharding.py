@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def found(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
-    """The cases that are asked for on eight devices, which a process must ask for before it starts JAX."""
+    """The requested cases on eight devices, in a process of its own: devices must be requested before JAX starts."""
     asked = [item for item in request.session.items if item.path == request.path and "found" in item.fixturenames]
     environment = {
         **os.environ,
@@ -37,7 +37,7 @@ def found(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_eight_devices_compute_what_one_does(name: str, found: dict[str, dict[str, Any]]) -> None:
-    """Results are cut along the axes of their indices, and devices tell each other what `explain` says and no more."""
+    """Results are sharded along the axes of their indices, and devices exchange exactly what `explain` says."""
     case, this = CASES[name], found[name]
 
     def trimmed(spec: list[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Every transformation of JAX gives of a softmax in one pass what it gives of the same formula in jnp."""
+"""Every transformation of JAX gives the same for a softmax in one pass as for the same formula in jnp."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`k.tune`: which way to run a kernel it finds, with clocks that the test sets."""
+"""`k.tune`: which form of a kernel it finds, with clocks set by the test."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,12 +36,12 @@ def picture(height: int = 200) -> np.ndarray:
 
 
 def timed(seconds: Callable[[Contender], float], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every later `tune` believes these times."""
+    """Every later `tune` measures these times."""
     monkeypatch.setattr(tuning, "wall_timer", seconds)
 
 
 class TestSearch:
-    """`search` on names: `times` are what a call of each takes."""
+    """`search` on names: `times` are the seconds per call of each."""
 
     def run(self, *statements: list[str], times: dict[str, float], left: float = 1e9, **given: Any) -> Outcome:
         def build(name: str, choice: Choice) -> Contender:
@@ -125,7 +125,7 @@ class TestSearch:
         planned = Contender("planned", Choice(), lambda: None)
 
         def build(name: str, choice: Choice) -> Contender:
-            # The last candidate to be built: from now on all are equally slow.
+            # The last candidate has been built: from now on all are equally slow.
             return Contender(name, choice, lambda: None)
 
         def change(name: str) -> Callable[[Choice], Choice]:
@@ -291,7 +291,7 @@ class TestGradients:
         return [np.random.default_rng(seed).normal(size=1500).astype("float32") for seed in (0, 1)]
 
     def nests(self, kernel: tcjax.Kernel) -> dict[Nest, LoopSchedule]:
-        """The nests of the derivative and their forms, that of the result left out."""
+        """The nests of the derivative and their forms, without that of the result."""
         slope = jax.grad(lambda *a: kernel(*a).sum(), (0, 1))
         found = nests_of(jax.make_jaxpr(slope)(*self.points()).jaxpr)
         return {nest: form for nest, form in found.items() if nest.operands[0].name != "x"}
@@ -321,7 +321,7 @@ class TestGradients:
             strict=True,
         ):
             np.testing.assert_allclose(found, expected, rtol=1e-5)
-        # Who then tunes the result alone keeps what was found for the derivative.
+        # Tuning only the result afterwards keeps the choice for the derivative.
         again = tcjax.kernel(self.SLOPES).tune(*self.points(), seconds=1e-3)
         assert self.forms(again) == self.forms(tuned)
 

@@ -1,4 +1,4 @@
-"""What `k.tune` remembers on disk, and what it makes of files that are not its own."""
+"""What `k.tune` stores on disk, and how it treats other files."""
 
 import json
 import os
@@ -26,7 +26,7 @@ A = np.random.default_rng(0).normal(size=(70, 30)).astype("float32")
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory for choices, and times by which tiles of 64 rows are fastest."""
+    """A directory for choices, and fake timings in which tiles of 64 rows are fastest."""
     monkeypatch.setenv("TCJAX_CACHE_DIR", str(tmp_path / "choices"))
     monkeypatch.setattr(
         tuning, "wall_timer", lambda c: 1.0 if [tiles.rows for tiles in c.choice.tiles] == [64] else 2.0

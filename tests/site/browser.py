@@ -1,7 +1,7 @@
-"""Pages of the site in a headless browser: what they look like, and what does not fit.
+"""Pages of the site in a headless browser: their appearance, and elements that overflow.
 
-``python -m tests.site.browser site`` looks at all pages of a built site, in both widths, for what runs out of the page
-or out of its box.
+``python -m tests.site.browser site`` checks all pages of a built site, at both widths, for elements that overflow the
+page or their box.
 """
 
 import functools
@@ -22,12 +22,12 @@ from typing import Any
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 DESKTOP, PHONE = 1280, 390
 HEIGHT = 1600
-# A few at a time: each frame of a page takes memory until the browser ends.
+# A few at a time: each frame of a page takes memory until the browser exits.
 AT_ONCE = 6
 SECONDS = 120
 
-# Pages in frames: a frame may be narrower than a window, and its page has the colours that the frame asks for. What is
-# wider than the page is told, unless a box around it scrolls and does not stick out itself.
+# Pages in frames: a frame may be narrower than a window, and sets the colour scheme of its page. Elements wider than
+# the page are reported, unless they are in a scrolling box that fits.
 DRIVER = """<!doctype html>
 <style>body { margin: 0; white-space: nowrap; font-size: 0 } iframe { border: 0; height: HEIGHTpx }</style>
 FRAMES
@@ -69,7 +69,7 @@ onload = () => {
 
 @dataclass(frozen=True)
 class View:
-    """A page as it is shown: `width` in pixels, `scheme` ``default`` (light) or ``slate`` (dark)."""
+    """A view of a page: `width` in pixels, `scheme` ``default`` (light) or ``slate`` (dark)."""
 
     page: str
     width: int
@@ -83,14 +83,14 @@ class View:
 
 
 def executable() -> str | None:
-    """The browser of this machine, if there is one."""
+    """The browser on this machine, if there is one."""
     return next((found for name in NAMES if (found := shutil.which(name)) is not None), None)
 
 
 def shown(site: Path, views: Sequence[View]) -> tuple[bytes, list[list[str]]]:
-    """A picture with the views side by side, as PNG, and for each of them what does not fit.
+    """A PNG with the views next to each other, and for each of them the overflowing elements.
 
-    Raises `OSError` where the browser does not run.
+    Raises `OSError` if the browser does not run.
     """
     browser = executable()
     assert browser is not None
@@ -114,7 +114,7 @@ def shown(site: Path, views: Sequence[View]) -> tuple[bytes, list[list[str]]]:
 
 @contextmanager
 def _served(site: Path, pages: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:
-    """The folder and `pages` at an address of this machine, and what is posted there."""
+    """Serves the folder and `pages` on this machine, and collects posted data."""
     posted: list[Any] = []
 
     class Handler(SimpleHTTPRequestHandler):
@@ -146,7 +146,7 @@ def _served(site: Path, pages: Mapping[str, str]) -> Iterator[tuple[str, list[An
 
 
 def too_wide(site: Path, pages: Sequence[str]) -> dict[str, list[str]]:
-    """For each page and width what does not fit, where anything does not."""
+    """Overflowing elements by page and width."""
     views = [View(page, width) for page in pages for width in (DESKTOP, PHONE)]
     found: dict[str, list[str]] = {}
     for start in range(0, len(views), AT_ONCE):
@@ -158,7 +158,7 @@ def too_wide(site: Path, pages: Sequence[str]) -> dict[str, list[str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints what does not fit; 1 if there is anything, 2 without a browser."""
+    """Prints overflowing elements; 1 if there are any, 2 without a browser."""
     if executable() is None:
         print(f"no browser: none of {', '.join(NAMES)} is installed", file=sys.stderr)
         return 2

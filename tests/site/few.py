@@ -1,4 +1,4 @@
-"""A hook of MkDocs for the tests: only the pages of the variable SITE_PAGES are built, the others are left out."""
+"""A hook of MkDocs for the tests: builds only the pages in the variable SITE_PAGES."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ VARIABLE = "SITE_PAGES"
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """The files without the other pages, which the navigation names by their titles or not at all."""
+    """The files without the other pages."""
     kept = os.environ[VARIABLE].split()
     for file in list(files):
         if PurePosixPath(file.src_uri).suffix == ".md" and file.src_uri not in kept:
@@ -22,7 +22,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def _titled(nav: Any, kept: Sequence[str]) -> Any:
-    """`nav` without pages that have no title there, and sections of which nothing is left."""
+    """`nav` without pages that were left out, and without empty sections."""
     match nav:
         case list():
             inside = [_titled(each, kept) for each in nav if isinstance(each, dict) or each in kept]

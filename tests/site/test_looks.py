@@ -1,6 +1,6 @@
-"""A few pages in a real browser, wide and narrow, light and dark: nothing sticks out, and they look as before.
+"""A few pages in a real browser, wide and narrow, light and dark: nothing overflows, and they look as before.
 
-``python -m pytest tests/site --update-golden`` keeps what the browser shows now; look at the pictures afterwards.
+``python -m pytest tests/site --update-golden`` saves what the browser shows now; look at the pictures afterwards.
 """
 
 import importlib.util
@@ -20,10 +20,10 @@ from tests.site.browser import DESKTOP, PHONE, View
 
 REFERENCES = Path(__file__).parent / "references"
 PAGES = ("index", "benchmarks", "gallery/rbf", "errors/TC0101")
-# References are smaller by this factor, and are compared in squares of as many of their pixels: letters average out.
+# References are scaled down by this factor, and compared in squares of this many of their pixels: letters average out.
 STEP = TILE = 8
-# Levels of 256. Another family of fonts makes up to 7, where text pushes pictures and boxes down; a page without the
-# theme's style makes 43, one in the wrong colours 190.
+# Levels of 256. Another font family gives up to 7, where text pushes pictures and boxes down; a page without the
+# theme's style gives 43, one in the wrong colours 190.
 MOST_ON_AVERAGE = 9.0
 
 CONFIGURATION = """
@@ -42,7 +42,7 @@ pytestmark = [
 
 
 def built(page: str, folder: Path) -> Path:
-    """The site with only this page."""
+    """Builds the site with only this page."""
     (folder / "mkdocs.yml").write_text(CONFIGURATION.format(root=ROOT, site=folder / "site"))
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "-f", str(folder / "mkdocs.yml")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT), few.VARIABLE: f"{page}.md"}
@@ -52,13 +52,13 @@ def built(page: str, folder: Path) -> Path:
 
 
 def reduced(picture: Image.Image) -> Image.Image:
-    """The picture in fewer pixels, each the average of those in its place."""
+    """The picture scaled down, by averaging pixels."""
     wide, tall = picture.size
     return picture.resize((wide // STEP, tall // STEP), Image.Resampling.BOX)
 
 
 def difference(one: Image.Image, other: Image.Image) -> float:
-    """How far the averages of the tiles are apart, in levels."""
+    """The difference between the averages of tiles, in levels."""
 
     def tiles(picture: Image.Image) -> np.ndarray:
         across, down = (size // TILE for size in picture.size)
@@ -76,7 +76,7 @@ def test_a_page_fits_and_looks_as_it_did(page: str, tmp_path: Path, update_golde
     try:
         shown, wide = browser.shown(site, views)
     except OSError as problem:
-        # It is there, but does not run: a sandbox, a missing library.
+        # There is a browser, but it does not run: a sandbox, or a missing library.
         pytest.skip(f"the browser does not run here: {problem}")
 
     assert wide == [[]] * len(views)

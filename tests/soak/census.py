@@ -21,8 +21,8 @@ from . import caches
 from .caches import Cache
 
 MIB: Final = 1 << 20
-# Beyond what a process has once it is warm. Memory: the bounded caches fill as other programs come; a leak of 64 KiB a
-# program is seen after two thousand. Files and threads: XLA starts some when it likes.
+# Allowed growth of a warm process. Memory: bounded caches still fill up; a leak of 64 KiB per program is seen after two
+# thousand programs. Files and threads: XLA starts some at any time.
 MORE_MEMORY: Final = 128 * MIB
 MORE_HANDLES: Final = 16
 MORE_THREADS: Final = 16
@@ -77,13 +77,13 @@ def census(gone: Iterable["weakref.ref[Any]"] = (), forget: bool = True) -> Cens
 
 
 def _give_back() -> None:
-    """What is free goes back to the system, or the process seems to hold it."""
+    """Return free memory to the system, or it would count as used."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _status(name: str) -> int:
-    """A number of ``/proc/self/status``; 0 where there is none."""
+    """A number from ``/proc/self/status``; 0 if there is none."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

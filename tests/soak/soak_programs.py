@@ -38,7 +38,7 @@ SHOWN = 6
 
 
 def batch(number: int, first: int) -> "list[weakref.ref[Any]]":
-    """The kernels of the programs of a seed, all of which ran."""
+    """The kernels of a seed's programs, after running them."""
     found: list[weakref.ref[Any]] = []
 
     @seed(number)

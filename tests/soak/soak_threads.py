@@ -1,7 +1,7 @@
-"""Threads that make, call, differentiate, explain and tune the same kernels at once, and first of all.
+"""Threads that make, call, differentiate, explain and tune the same kernels at the same time, from the first call on.
 
-``python -m tests.soak.soak_threads --seconds 600`` ends where a value is wrong, an exception escapes, or threads wait
-for each other.
+``python -m tests.soak.soak_threads --seconds 600`` stops if a value is wrong, an exception escapes, or threads
+deadlock.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import numpy as np
 
 import tcjax
 
-# Threads of a round; and seconds after which those that are still there wait for each other.
+# Threads of a round; and seconds after which running threads count as deadlocked.
 THREADS = 6
 PATIENCE = 300.0
 
@@ -32,7 +32,7 @@ PROGRAMS = (
 
 
 def arrays(rng: Random) -> tuple[np.ndarray, np.ndarray]:
-    """Two matrices with as many columns, of one of a few shapes."""
+    """Two matrices with equally many columns, of one of a few shapes."""
     random = np.random.default_rng(rng.randrange(1 << 30))
     rows, others, columns = rng.choice(((3, 4, 5), (1, 2, 3), (8, 8, 8), (2, 9, 4)))
     return random.normal(size=(rows, columns)).astype("float32"), random.normal(size=(others, columns)).astype(
@@ -41,7 +41,7 @@ def arrays(rng: Random) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected(number: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What a program gives, in float64 by NumPy."""
+    """The result of a program, in float64 by NumPy."""
     a, b = a.astype("float64"), b.astype("float64")
     match number:
         case 0:
@@ -53,7 +53,7 @@ def expected(number: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def slope(number: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """How the sum of what a program gives changes with each element of `a`: differences in float64."""
+    """The gradient of the sum of a program's result with respect to `a`: differences in float64."""
     found = np.zeros(a.shape)
     for place in np.ndindex(a.shape):
         step = np.zeros(a.shape)
@@ -63,7 +63,7 @@ def slope(number: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def work(kernels: Sequence[tcjax.Kernel], rng: Random, tunes: bool) -> None:
-    """One of the things that may be done with a kernel that others use at the same time."""
+    """One use of a kernel that other threads use at the same time."""
     number = rng.randrange(len(kernels))
     kernel, (a, b) = kernels[number], arrays(rng)
     wanted = expected(number, a, b)
@@ -87,7 +87,7 @@ def work(kernels: Sequence[tcjax.Kernel], rng: Random, tunes: bool) -> None:
 
 
 def together(acts: Sequence[Callable[[], object]], patience: float = PATIENCE) -> list[str]:
-    """What went wrong in threads that begin at once; those that never end are shown where they are."""
+    """Failures in threads that start together; threads that hang are shown with their stacks."""
     begin = threading.Barrier(len(acts))
     problems: list[str] = []
 
@@ -112,9 +112,9 @@ def together(acts: Sequence[Callable[[], object]], patience: float = PATIENCE) -
 
 
 def once(seed: int, threads: int = THREADS, each: int = 3, tunes: bool = True) -> list[str]:
-    """What went wrong in a round: new kernels, which all threads use at once."""
+    """Failures in a round: new kernels, used by all threads at the same time."""
     kernels = [tcjax.kernel(text) for text in PROGRAMS]
-    # In the process, not in a thread: filters of warnings are for all threads.
+    # In the process, not in a thread: warning filters apply to all threads.
     filters = list(warnings.filters)
 
     def act(rng: Random) -> None:

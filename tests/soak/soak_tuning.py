@@ -1,7 +1,7 @@
 """Processes that tune the same programs in one directory, while they are killed and their files are damaged.
 
-``python -m tests.soak.soak_tuning --seconds 600`` ends where a process fails or gives a wrong value, where a file is
-neither whole nor damaged from here, or where what one search found is lost.
+``python -m tests.soak.soak_tuning --seconds 600`` stops if a process fails or returns a wrong value, if a file is
+damaged that was not damaged on purpose, or if the result of a search is lost.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tcjax.runtime.tuning.choices import Choice, from_json
 from tests.processes import warnings_are_errors
 
 PROCESSES = 3
-# Seconds in which a process has to answer for one program.
+# Seconds in which a process must answer for one program.
 PATIENCE = 300.0
 
 PROGRAMS = (
@@ -51,7 +51,7 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected(number: int) -> np.ndarray:
-    """What a program gives, in float64 by NumPy."""
+    """The result of a program, in float64 by NumPy."""
     a, b = (array.astype("float64") for array in arrays())
     if number == 0:
         return np.abs(a[:, None, :] - b[None, :, :]).min(-1)
@@ -63,7 +63,7 @@ def check(kernel: tcjax.Kernel, number: int) -> None:
 
 
 def tune_on(seed: int, end: float) -> None:
-    """Tunes and calls, in a process of its own: files that are damaged cost a warning, and nothing else."""
+    """Tunes and calls, in a process of its own: damaged files cause a warning and nothing else."""
     warnings_are_errors()
     warnings.filterwarnings("ignore", ".*TC1216", tcjax.CompileWarning)
     rng = Random(seed)
@@ -77,7 +77,7 @@ def tune_on(seed: int, end: float) -> None:
 
 
 class Tuners:
-    """Processes that tune in one directory; one that was killed is started again."""
+    """Processes that tune in one directory; killed ones are started again."""
 
     def __init__(self, place: Path, seed: int, end: float) -> None:
         self.place, self.rng, self.end = place, Random(seed), end
@@ -90,7 +90,7 @@ class Tuners:
         return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def kill_one(self) -> None:
-        """One of them is gone between two instructions, whatever it does."""
+        """Kills one of them, at an arbitrary instruction."""
         number = self.rng.randrange(PROCESSES)
         if self.running[number].poll() is None:
             self.running[number].kill()
@@ -98,7 +98,7 @@ class Tuners:
             self.running[number] = self.start()
 
     def problems(self) -> Iterator[str]:
-        """What those said that ended by a mistake, once all have ended."""
+        """The output of those that failed, once all have ended."""
         for process in self.running:
             try:
                 _, said = process.communicate(timeout=PATIENCE)
@@ -110,7 +110,7 @@ class Tuners:
 
 
 def damage(path: Path, rng: Random) -> bytes:
-    """Cuts a file short, or fills it with something else; what it has now."""
+    """Truncates a file or overwrites it; gives its new contents."""
     content = path.read_bytes()
     content = content[: rng.randrange(len(content) + 1)] if rng.random() < 0.6 else rng.choice(GARBAGE)
     path.write_bytes(content)
@@ -118,7 +118,7 @@ def damage(path: Path, rng: Random) -> bytes:
 
 
 def whole(path: Path) -> Choice | None:
-    """The choice in a file; None where it is not one that a search has written."""
+    """The choice in a file; None if no search has written it."""
     try:
         return from_json(json.loads(path.read_bytes())["choice"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -126,7 +126,7 @@ def whole(path: Path) -> Choice | None:
 
 
 def soak(seconds: float, seed: int) -> list[str]:
-    """What went wrong."""
+    """The failures."""
     rng, found = Random(seed), list[str]()
     with tempfile.TemporaryDirectory(prefix="choices-") as folder:
         place = Path(folder)
@@ -144,7 +144,7 @@ def soak(seconds: float, seed: int) -> list[str]:
                 path = rng.choice(paths)
                 damaged[path] = damage(path, rng)
         found += tuners.problems()
-        # Whoever looks now gets right values, and what was damaged is mended by the next search.
+        # Readers still get right values, and the next search repairs damaged files.
         os.environ["TCJAX_CACHE_DIR"] = folder
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", tcjax.CompileWarning)

@@ -27,7 +27,7 @@ def exact(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
 
 
 def special(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
-    """Exact values, some of them replaced by infinities and NaN where the type has them."""
+    """Exact values, some replaced by infinities and NaN if the type has them."""
     values = exact(shape, scalar, seed)
     if np.dtype(dtype_of(scalar)).kind in "biuc":
         return values
@@ -37,7 +37,7 @@ def special(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
 
 
 def odd(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
-    """Exact values, a few of them replaced by infinities of one or of both signs, NaN and zeros of both signs."""
+    """Exact values, a few replaced by infinities of one or both signs, NaN and zeros of both signs."""
     values = exact(shape, scalar, seed)
     rng = np.random.default_rng(seed + 2)
     kinds = (np.inf,), (-np.inf,), (np.inf, -np.inf), (np.nan,), (0.0, -0.0), (np.inf, -np.inf, np.nan, 0.0, -0.0)
@@ -64,7 +64,7 @@ def generic(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
 
 
 def positions(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
-    """Subscripts for arrays of a few elements, now and then outside of them."""
+    """Subscripts for arrays of a few elements, sometimes out of bounds."""
     rng = np.random.default_rng(seed)
     return rng.integers(0 if scalar.startswith("u") else -2, 9, shape).astype(dtype_of(scalar))
 

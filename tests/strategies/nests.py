@@ -1,4 +1,4 @@
-"""Random reductions over spaces that are larger than the arrays read there: what nests of loops compute."""
+"""Random reductions over spaces larger than the arrays they read, as loop nests compute them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ INNER = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 24, 33)
 # More points of a statement, or elements of a parameter, than this make the interpreter slow.
 MOST_POINTS = 900
 MOST_ELEMENTS = 700
-# A product of more values than this leaves the range of its type.
+# A product of more values than this overflows its type.
 MOST_FACTORS = 12
 
 FLAVOURS = (
@@ -37,7 +37,7 @@ SMOOTH = ("sum", "sum", "sum", "prod", "min", "max", "mean", "logsumexp", "logsu
 
 @st.composite
 def nests(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
-    """``O(i) min=! fabs(x(i) - y(u)) where u <= i``, an inline reduction, or one after the other."""
+    """``O(i) min=! fabs(x(i) - y(u)) where u <= i``, an inline reduction, or one after another."""
     writer = Nests(draw, flavour or draw(st.sampled_from(FLAVOURS)))
     writer.reduction()
     if writer.chance(15):
@@ -92,7 +92,7 @@ class Nests(Expressions):
         self.write(result, "=", value, self.outer, [])
 
     def following(self) -> None:
-        """A reduction that reads the result of the one before, over the same free indices."""
+        """A reduction that reads the result of the previous one, over the same free indices."""
         before = self.outputs[-1]
         if before.kind != "float" or self.flavour.special:
             return
@@ -102,7 +102,7 @@ class Nests(Expressions):
         read = f"{before.name}({', '.join(self.outer)})" if self.outer else f"{before.name}()"
         body = self.pick("exp(min({0} - {1}, 1.0))", "({0} - {1}) * ({0} - {1})", "{0} * tanh({1})", "fabs({0} - {1})")
         factor = self.operand("float", [*self.some(self.outer), "u"])
-        # An empty reduction's infinity would meet another.
+        # An empty reduction's infinity would be combined with another.
         safe = f"min(max({read}, -4.0), 4.0)"
         self.write("float", self.pick("+=!", "max=!", "min=!"), body.format(factor, safe), list(self.box), [])
 
@@ -119,7 +119,7 @@ class Nests(Expressions):
         return checked(self.texts(), self.parameters, self.number(0, 2**16))
 
     def texts(self) -> Iterator[str]:
-        """The program with some ranges left to inference, and with all of them."""
+        """The program with some ranges left to inference, and with all ranges given."""
         returned = ", ".join(variable.name for variable in self.outputs)
         parameters = ", ".join(map(str, self.parameters))
         for percent in (50, 100):
@@ -181,7 +181,7 @@ class Nests(Expressions):
         return f"({body}) {operator} {self.operand(kind, unused)}"
 
     def exact(self, depth: int) -> str:
-        """A float expression that is computed without rounding, so that ties are ties everywhere."""
+        """A float expression that is exact, so that ties are ties in every evaluation."""
         left, right = self.apart()
         # A square of a difference of quarters has more digits than bfloat16.
         narrow = {"half", "bfloat16"} & set(self.flavour.floats)
@@ -206,7 +206,7 @@ class Nests(Expressions):
                 return f"{self.pick('min', 'max')}({left}, {right})"
 
     def formula(self, depth: int) -> str:
-        """A float expression of several operands, most of them along different indices."""
+        """A float expression of several operands, mostly along different indices."""
         left, right = self.apart()
         apart = f"({left} - {right})"
         forms = [
@@ -279,7 +279,7 @@ class Nests(Expressions):
         )
 
     def decision(self) -> str:
-        """A bool expression of points of the space that no rounding decides."""
+        """A bool expression of points of the space that does not depend on rounding."""
         one, other = self.pick(*(self.outer or self.inner)), self.pick(*self.inner)
         compare = self.pick("<", "<=", "==", "!=", ">")
         match self.pick("order", "order", "band", "parity", "mask", "same", "data", "random"):
@@ -321,7 +321,7 @@ class Nests(Expressions):
         return list(self.draw(st.permutations(names)))[: self.number(1, len(names))]
 
     def apart(self, kind: str = "float") -> tuple[str, str]:
-        """A read along free indices and one along the others: of one tensor, or of two."""
+        """A read along free indices and one along reduced ones: of one tensor, or of two."""
         shared = [name for name in self.box if name not in self.outer and name not in self.inner]
         left = [*self.some(self.outer or self.inner), *shared]
         right = [*self.some(self.inner), *shared]
@@ -333,7 +333,7 @@ class Nests(Expressions):
         return self.operand(kind, left), self.operand(kind, right)
 
     def operand(self, kind: str, names: Sequence[str]) -> str:
-        """A read of a new parameter at these indices: as they are, or moved, turned, repeated, looked up."""
+        """A read of a new parameter at these indices: unchanged, shifted, reversed, repeated, or looked up."""
         dimensions: list[Subscript | str] = []
         for name in names:
             match self.pick(*("bare",) * 9, "reversed", "moved", "any", "gather"):

@@ -1,4 +1,4 @@
-"""Random sums of products: contractions, convolutions and pools, which have lowerings of their own."""
+"""Random sums of products: contractions, convolutions and pools, which have special lowerings."""
 
 from dataclasses import dataclass
 from math import prod
@@ -15,7 +15,7 @@ KINDS = ("float", "float", "float", "float", "int", "complex")
 
 @st.composite
 def products(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
-    """``O(n,m,h) +=! A(n, 2*h + k) * B(m, k) * ... where ...``, now and then with another reduction."""
+    """``O(n,m,h) +=! A(n, 2*h + k) * B(m, k) * ... where ...``, sometimes with another reduction."""
     writer = Products(draw, flavour or draw(st.sampled_from(FLAVOURS)))
     return writer.product()
 
@@ -38,7 +38,7 @@ class Products(Expressions):
         value = self.term(kind, guards, 1 if operator in ("max=!", "min=!", "*=!") else self.number(1, 4))
         if self.chance(20):
             value = f"{value} {self.pick('+', '-')} {self.term(kind, guards, self.number(1, 2))}"
-        # Every index of the reduction has to occur.
+        # Every index of the reduction must occur.
         unused = [name for name in self.box if name not in outputs and name not in value]
         if unused:
             value = f"({value}) * {self.factor_of(kind, unused, None)}"
@@ -100,7 +100,7 @@ class Products(Expressions):
         return self.declared(kind, [affine([(1, name)], self.box) for name in names], None)
 
     def declared(self, kind: str, dimensions: list[Subscript], guards: list[str] | None) -> str:
-        """A read of a new parameter; with `guards`, now and then out of range, and a guard against that."""
+        """A read of a new parameter; with `guards`, sometimes out of range, with a guard against that."""
         shifted, extents, outside = [], [], []
         for subscript in dimensions:
             subscript = subscript.plus(max(0, -subscript.lo))

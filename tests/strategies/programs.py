@@ -36,7 +36,7 @@ class Case:
             return tcjax.load(self.text)["f"]
 
     def infer(self) -> None:
-        """Infers the ranges; tells, here and once, of arrays that do not fit each other, as random ones need not."""
+        """Infers the ranges; rejects, in this one place, random arrays that do not fit together."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CompileWarning)
             self.kernel.ranges(**self.arguments, **self.initial)
@@ -87,7 +87,7 @@ def programs(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
 
 @st.composite
 def chains(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
-    """Programs of two to four statements whose tensors are temporaries, but for the last and for those of a type."""
+    """Programs of two to four statements whose tensors are temporaries, except the last and those with a type."""
     writer = Statements(draw, flavour or draw(st.sampled_from(FLAVOURS)), chained=True)
     for _ in range(draw(st.sampled_from((2, 2, 3, 4)))):
         if draw(st.sampled_from((False, False, False, True))):
@@ -191,13 +191,13 @@ class Statements(Expressions):
         return left, tuple(origin), tuple(extents)
 
     def floors(self, operator: str) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
-        """A quotient and a remainder of an index, or one of them where several points may meet."""
+        """A quotient and a remainder of an index, or only one of them if several points may share an element."""
         self.index("i")
         lo, hi = ends(self.box, "i")
         by = self.number(2, 3)
         quotient, remainder = (lo // by, hi // by - lo // by + 1), (0, by)
         if hi - lo + 1 < by:
-            # Less than a period: what is written starts later.
+            # Less than a period: the written part starts later.
             return ["i"], (lo,), (self.box["i"][1] - lo,)
         both = [(f"i / {by}", quotient), (f"i % {by}", remainder)]
         kept = both if operator == "=" or self.chance(30) else [both[self.number(0, 1)]]
@@ -240,7 +240,7 @@ class Statements(Expressions):
         self.formula(target, left, operator, body[1], plain=plain)
 
     def box_along(self, origin: int, extent: int) -> str:
-        """A left subscript whose values are a part of a dimension: one, all, some at one end, some in reverse."""
+        """A left subscript that covers part of a dimension: one element, all, some at one end, some in reverse."""
         if self.chance(10) and extent > 0:
             return str(origin + self.number(0, extent - 1))
         index = "ijklmn"[len(self.box)]
@@ -350,7 +350,7 @@ class Statements(Expressions):
             value = self.updated(
                 f"{target.name}({', '.join(left)})" if left else f"{target.name}()", target.kind, value
             )
-        # What the indices of the statement have to occur in.
+        # Expressions in which the statement's indices must occur.
         words = set(re.findall(r"\w+", " ".join((value, *left, *guards, rows or ""))))
         used = []
         for name, text in reversed(self.lets):
@@ -377,9 +377,9 @@ class Statements(Expressions):
     def ragged_index(
         self, given: list[str], left: list[str], triangular: Mapping[str, str], target: Variable, reduces: bool
     ) -> str:
-        """An index of the statement, from 0 on, whose range data will cut into rows; none, often, for other flavours.
+        """An index of the statement, from 0 on, whose range data will split into rows; often none for other flavours.
 
-        Without a reduction it is one of a new tensor, and its row another index, which is not on the left.
+        Without a reduction it is an index of a new tensor, and its row another index, which is not on the left.
         """
         if not self.flavour.ragged or self.chance(40):
             return ""
@@ -400,7 +400,7 @@ class Statements(Expressions):
         return name
 
     def beside(self, read: str, body: str, value: str) -> str:
-        """A value that a read is a part of."""
+        """A value that contains a read."""
         match body:
             case "bool":
                 return f"({read} {self.pick('&&', '||')} ({value}))"
@@ -427,7 +427,7 @@ class Statements(Expressions):
         )
 
     def updated(self, old: str, kind: str, value: str) -> str:
-        """The element that is written and a new value together."""
+        """The written element combined with a new value."""
         match kind:
             case "bool":
                 return f"({old} {self.pick('&&', '||')} ({value}))"
@@ -457,7 +457,7 @@ class Statements(Expressions):
                 return started
             except CompileError:
                 continue
-        # Whatever reads a cut index may narrow its hull.
+        # Any read at a split index may narrow its hull.
         assume(not self.flavour.ragged)
         return Case(self.text(set()), arguments)
 

@@ -17,11 +17,10 @@ MOST_POINTS = 240
 class Flavour:
     """Which programs to write.
 
-    `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only what they pass
-    through unharmed is computed. `odd`: some arrays hold them beside zeros of both signs, and anything is computed that
-    gives the same in every order. `ragged`: some statements and sums run between ends
-    that data give. `floats` and `integers` are the
-    scalar types of new parameters.
+    `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only operations with
+    well-defined results for them are used. `odd`: some arrays hold them and zeros of both signs, and operations are
+    those whose result does not depend on the order. `ragged`: some statements and sums run between bounds that are
+    data. `floats` and `integers` are the scalar types of new parameters.
     """
 
     smooth: bool = False
@@ -67,10 +66,10 @@ class Expressions:
     sizes: dict[str, int] = field(default_factory=dict)
     box: dict[str, tuple[int, int]] = field(default_factory=dict)
     lets: list[tuple[str, str]] = field(default_factory=list)
-    # The last kind of a name: a statement has names of its own.
+    # The kind of the last name: names belong to one statement.
     kind_of_let: dict[str, str] = field(default_factory=dict)
     brackets: int = 0
-    # The tensor that the statement writes, which it may read only at the element that it writes.
+    # The statement's target, which it may read only at the element that it writes.
     written_now: str = ""
 
     # ------------------------------------------------------------ choices
@@ -91,7 +90,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def value(self, kind: str, depth: int) -> str:
-        """An expression of the kind, with at most `depth` operators above each other."""
+        """An expression of the kind, with at most `depth` nested operators."""
         match kind:
             case "bool":
                 return self.condition(depth)
@@ -151,7 +150,7 @@ class Expressions:
                 return f"{self.pick('floor', 'ceil', 'trunc', 'round', 'sign', 'fabs', 'abs')}({self.real_leaf()})"
 
     def factor(self, depth: int) -> str:
-        """A float expression that may stand beside any operator."""
+        """A float expression that may be an operand of any operator."""
         return f"({self.real(depth)})" if depth > 0 else self.real_leaf()
 
     def real_leaf(self) -> str:
@@ -188,7 +187,7 @@ class Expressions:
         )
 
     def dead_branch(self) -> str:
-        """A ternary whose other branch is infinite or not a number where it is not taken."""
+        """A conditional whose other branch is infinite or NaN where it is not taken."""
         x = self.read("float")
         return self.pick(
             f"({x} > 0.0 ? log({x}) : 0.5)",
@@ -258,7 +257,7 @@ class Expressions:
         return self.read("int")
 
     def condition(self, depth: int) -> str:
-        """A bool expression that no rounding decides."""
+        """A bool expression that does not depend on rounding."""
         if depth <= 0:
             return self.read("bool")
         compare = self.pick("<", "<=", ">", ">=", "!=", "==")
@@ -285,7 +284,7 @@ class Expressions:
                     return f"{self.pick('any', 'all')}[{head}]({self.condition(depth - 1)})"
 
     def half_space(self) -> str:
-        """A bound of one index, or of two beside each other."""
+        """A bound of one index, or of a pair."""
         one, other = self.pick(*sorted(self.box)), self.pick(*sorted(self.box))
         limit = self.number(0, 6)
         sizes = [name for name, extent in self.sizes.items() if extent <= 9]
@@ -318,7 +317,7 @@ class Expressions:
     def let(self, kind: str, depth: int) -> str:
         """A name of the statement's `where` clause; inside brackets, whose indices it could not use, the value.
 
-        A name may be read more than once, and inside of brackets too.
+        A name may be read several times, also inside brackets.
         """
         known = [name for name, _ in self.lets if self.kind_of_let.get(name) == kind]
         if known and self.chance(50):
@@ -335,7 +334,7 @@ class Expressions:
 
     @contextmanager
     def bracket(self, *, empty: bool = True) -> Iterator[str]:
-        """What stands in the brackets of an inline reduction; its indices are in scope inside the `with`.
+        """The brackets of an inline reduction; its indices are in scope inside the `with`.
 
         With `empty` there may be no points, for some or for all elements.
         """
@@ -382,12 +381,12 @@ class Expressions:
                 with self.bracket() as head:
                     return f"{name}[{head}]({self.real(depth)})"
             case name:
-                # Of no points these are infinite or NaN, which arithmetic then spreads.
+                # Without points these are infinite or NaN, which arithmetic then propagates.
                 with self.bracket(empty=not self.flavour.smooth and name in ("min", "max")) as head:
                     return f"{name}[{head}]({self.real(depth)})"
 
     def ragged(self, depth: int) -> str:
-        """A sum over a row that pointers cut out of an axis, and that may lie beyond its ends."""
+        """A sum over a row of an axis between pointers, which may be out of bounds."""
         extent = min(self.number(1, 5), MOST_POINTS // max(1, self.points))
         ends = self.row_ends(extent, list(self.box)) if extent > 0 else None
         if ends is None:
@@ -402,9 +401,9 @@ class Expressions:
         return f"sum[{name} in {ends}]({body})"
 
     def row_ends(self, extent: int, indices: Iterable[str], *, exact: bool = False) -> str | None:
-        """The ends of a range that data give one of these indices; None where none of them can count rows.
+        """Bounds of a range for one of these indices that are data; None if none of them can number rows.
 
-        Its hull has so many values. An `exact` one has all of a row, and no other ends.
+        `exact` ranges are whole rows.
         """
         rows = [name for name in sorted(indices) if self.box[name][0] >= 0]
         if not rows:
@@ -486,7 +485,7 @@ class Expressions:
         return inside + self.pick("", "", " + 1", f" + {sorted(self.box)[0]}" if self.box else " - 1")
 
     def declare(self, kind: str, extents: tuple[int, ...]) -> Variable:
-        """A new parameter; its sizes are names, some shared with other parameters, or numbers."""
+        """A new parameter; its sizes are numbers or names, some of them shared with other parameters."""
         name = "ABCDEFGHIJKLMNOPQRSTUVW"[len(self.parameters) % 23] + ("" if len(self.parameters) < 23 else "2")
         sizes = []
         for extent in extents:
@@ -523,7 +522,7 @@ class Expressions:
                 return self.pick(*self.flavour.floats), fill
 
     def read_of(self, variable: Variable) -> str:
-        """A read of a tensor in scope, inside its bounds wherever the indices are."""
+        """A read of a tensor in scope that is in bounds for all values of the indices."""
         texts = [self.fitting(o, e) for o, e in zip(variable.origin, variable.extents, strict=True)]
         if any(text is None for text in texts):
             return self.read_new(variable.kind, min(2, len(texts)))
@@ -556,7 +555,7 @@ class Expressions:
         return options[self.number(0, len(options) - 1)]
 
     def guarded(self, kind: str) -> str:
-        """A read that leaves its array where the condition around it is false."""
+        """A read that is out of bounds where the condition around it is false."""
         names = sorted(self.box)
         if not names:
             return self.read(kind)

@@ -1,4 +1,4 @@
-"""Random loops as texts: linear and not, up and down, of several tensors and orders, with reductions and guards."""
+"""Random loops as texts: linear or not, up or down, with several tensors, orders, reductions and guards."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from hypothesis.strategies import SearchStrategy
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A program and its arguments: ``x: float(T,D)``, ``W: float(D,D)``, ``q: int32(T)`` with places in ``x``."""
+    """A program and its arguments: ``x: float(T,D)``, ``W: float(D,D)``, ``q: int32(T)`` with positions in ``x``."""
 
     text: str
     arguments: tuple[np.ndarray, ...]
 
 
-# What a step may add up; `{p}` is the row before, `{o}` the one before that, `{t}` this one.
+# Terms of a step; `{p}` is the previous row, `{o}` the one before it, `{t}` this one.
 _TERMS = (
     "x({t},d)",
     "0.5 * h({p},d)",
@@ -48,7 +48,7 @@ _SECOND = ("0.5 * g({p},d) + h({t},d)", "max(g({p},d), h({t},d))", "x({t},d) - 0
 
 @st.composite
 def recurrences(draw: st.DrawFn) -> Recurrence:
-    """A loop over two rows that are there before it, or more."""
+    """A loop after two or more initial rows."""
     steps, extent, down = draw(st.integers(0, 5)), draw(st.integers(1, 3)), draw(st.booleans())
     rows = steps + 2
     names = {"t": "t", "p": "t+1", "o": "t+2", "earlier": "s > t, s < T", "rows": "t+1:T"} if down else {}
@@ -78,5 +78,5 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
 
 
 def texts() -> SearchStrategy[str]:
-    """The programs alone."""
+    """The programs without arguments."""
     return recurrences().map(lambda recurrence: recurrence.text)

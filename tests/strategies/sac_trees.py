@@ -1,4 +1,4 @@
-"""Random SaC programs as trees: whatever SaC text can say, whether or not it means anything."""
+"""Random SaC programs as trees: any SaC text, meaningful or not."""
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -36,7 +36,7 @@ _LARGEST = {f"{sign}int{bits}": 2 ** (bits - (not sign)) - 1 for sign in ("", "u
 
 
 def names() -> SearchStrategy[str]:
-    """Names that are never keywords: some ordinary ones, and some that look like other tokens."""
+    """Names that are not keywords: ordinary ones, and some that look like other tokens."""
     words = "a b iv i j k n _ e5 inf f step width truely returns with where def int1 x2f"
     return st.sampled_from(words.split())
 
@@ -101,7 +101,7 @@ def _with_dots(elements: SearchStrategy) -> SearchStrategy[tuple]:
 
 
 def _once(elements: tuple) -> tuple:
-    """`elements` without the names that stood before."""
+    """`elements` without repeated names."""
     return tuple(
         element
         for position, element in enumerate(elements)

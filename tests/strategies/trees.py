@@ -1,4 +1,4 @@
-"""Random programs as trees: whatever TC text can say, whether or not it means anything."""
+"""Random programs as trees: any TC text, meaningful or not."""
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -14,7 +14,7 @@ _SCALARS = (
 
 
 def names() -> SearchStrategy[str]:
-    """Names that are never keywords of TC: some ordinary ones, and some that look like other tokens."""
+    """Names that are not keywords of TC: ordinary ones, and some that look like other tokens."""
     return st.sampled_from(
         (
             "A",

@@ -40,7 +40,7 @@ def size_values() -> st.SearchStrategy[dict[str, int]]:
 
 
 def sizes() -> st.SearchStrategy[Meaning]:
-    """A size built by operators, beside the same built on ints."""
+    """A size built with operators, and the same built on ints."""
     return st.recursive(st.one_of(_variables(), _numbers()), _combined, max_leaves=6)
 
 

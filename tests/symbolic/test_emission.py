@@ -1,4 +1,4 @@
-"""The chosen form of a division, computed the way its name says, gives the right number at every point."""
+"""The chosen form of a division, computed as its name says, is right at every point."""
 
 from itertools import product
 

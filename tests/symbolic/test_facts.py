@@ -1,4 +1,4 @@
-"""Facts about names: every answer is compared with all points of a box, or with one worked out by hand."""
+"""Facts about names: every answer is compared with all points of a box, or with a result worked out by hand."""
 
 import pickle
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tcjax.symbolic.facts import Expr, Prover
 
 
 def values(text: str, **ranges: range) -> list[int]:
-    """Every value of `text` over a box; points that divide by zero are none."""
+    """Every value of `text` over a box, without points that divide by zero."""
     found = []
     expr = Expr.of(text)
     for point in product(*ranges.values()):

@@ -1,4 +1,4 @@
-"""Runs of regular distances are the values of a subscript, one after the other."""
+"""Runs with constant strides are the values of a subscript, in order."""
 
 import pytest
 from hypothesis import given

@@ -6,16 +6,16 @@ from tests.work import calls
 
 LENGTH = 100_000
 
-# What reading any text takes, and explaining a mistake in it: not every length has the same one.
+# Calls for reading any text and explaining a mistake in it, which may differ between lengths.
 ANY_TEXT = 1_000
 
 
 def filled(text: str, length: int = LENGTH) -> str:
-    """The text as often as the length has room for it."""
+    """The text, repeated up to the given length."""
     return text * (length // len(text))
 
 
 def in_proportion(read: Callable[[str], object], text: Callable[[int], str]) -> bool:
-    """Whether a text of a size and one of twice that size take work in proportion."""
+    """Whether work is at most proportional to the length, for a text and one twice as long."""
     read(text(100))
     return calls(lambda: read(text(4000))) < 2.5 * calls(lambda: read(text(2000))) + ANY_TEXT

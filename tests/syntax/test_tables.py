@@ -1,4 +1,4 @@
-"""The stored tables of the grammars: those that the grammar gives, and used only for it."""
+"""The stored parser tables match their grammars, and are used only for them."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ grammars = pytest.mark.parametrize("grammar, builder", [(TC, TcBuilder), (SAC, S
 
 
 def automaton(parser: Lark) -> list[dict[str, tuple[str, str | int]]]:
-    """What each state does with each token, its states numbered in the order in which they are reached."""
+    """The action of each state for each token, with states numbered in the order in which they are reached."""
     table: Any = parser.parser.parser._parse_table  # type: ignore[attr-defined]
     reached = [table.start_states["start"]]
     automaton = []
@@ -32,7 +32,7 @@ def automaton(parser: Lark) -> list[dict[str, tuple[str, str | int]]]:
 
 
 def words(parser: Lark) -> tuple[list[tuple[str, str, int]], list[str]]:
-    """The terminals, and which of them are passed over."""
+    """The terminals, and which of them are ignored."""
     terminals = [(terminal.name, terminal.pattern.to_regexp(), terminal.priority) for terminal in parser.terminals]
     return terminals, list(parser.lexer_conf.ignore)
 

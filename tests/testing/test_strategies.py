@@ -1,4 +1,4 @@
-"""`tcjax.testing`: strategies whose every element is a call that the kernel takes."""
+"""`tcjax.testing`: strategies that generate only valid calls."""
 
 import sys
 from random import Random

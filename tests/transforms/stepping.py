@@ -14,7 +14,7 @@ from tcjax.transforms import Named, Step
 
 @dataclass(frozen=True)
 class Steps:
-    """The bound program ``def f(head) -> (returns) { body }``, for arrays of float32 where no types are given."""
+    """The bound program ``def f(head) -> (returns) { body }``, for arrays of float32 unless types are given."""
 
     bound: Bound
     steps: dict[int, Step]
@@ -32,7 +32,7 @@ class Steps:
         return transforms.named(self.steps[number], self.bound.shapes[name], self.bound.origins[name], is_new)
 
     def inlined(self) -> Step | None:
-        """The second step with what the first one stands for in the place of its target."""
+        """The second step with the first one inlined."""
         known = self.named(0)
         assert known is not None
         name = self.steps[0].statement.target.name

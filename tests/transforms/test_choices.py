@@ -1,4 +1,4 @@
-"""Sums with a factor that is zero but for a few places: as the interpreter says, for infinities and NaN as well."""
+"""Sums with a factor that is zero except at a few positions agree with the interpreter, also for inf and NaN."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Reductions that a program has more than once are computed once, where that costs less."""
+"""Repeated reductions are computed once, where that costs less."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 Q, K, V = (RNG.standard_normal((T, size)).astype(np.float32) for size in (D, D, E))
 HEAD = "def f(float(T,D) Q, float(S,D) K, float(S,E) V) -> (O)"
 SCORES = "sum[d](Q(q,d) * K(k,d)) / 8"
-# A mean of rows whose weights are exponentials of scores; each has the scores twice, under other names.
+# A mean of rows whose weights are exponentials of scores; each has the scores twice, under different names.
 REPEATED = {
     "a logarithm and a sum": f"l(q) = logsumexp[k]({SCORES})\nO(q,e) = sum[k](exp({SCORES} - l(q)) * V(k,e))",
     "other names": f"""
@@ -65,7 +65,7 @@ def test_the_derivative_is_that_of_the_program(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        # Another range, other operands, a value that is written in between.
+        # A different range, different operands, a value that is written in between.
         "O(q) = max[k](sum[d](Q(q,d) * K(k,d))) + max[k](sum[d in 0:16](Q(q,d) * K(k,d)))",
         "O(q) = max[k](sum[d](Q(q,d) * K(k,d))) + max[k](sum[d](K(k,d) * K(q,d)))",
         """A(q,d) = Q(q,d)

@@ -1,4 +1,4 @@
-"""Conditions that ranges and guards decide are gone, all others stay."""
+"""Conditions that ranges and guards decide are removed, all others stay."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tcjax.planning.data import nodes
 
 
 def _tests(plan: planning.Plan) -> list[str]:
-    """The comparisons that are left, and ``mask`` where some elements are not written."""
+    """The remaining comparisons, and ``mask`` if some elements are not written."""
     found: list[str] = []
     for stage in plan.stages:
         assert isinstance(stage, planning.Compute)
@@ -29,7 +29,7 @@ def _tests(plan: planning.Plan) -> list[str]:
         ("O(i) = i < 9 ? A(i) : 0.0 where i in 0:9", []),
         ("O(i) = i < 8 ? A(i) : 0.0 where i in 0:9", ["<", "where"]),
         ("O(i) = i >= 9 ? A(i-9) : 1.0 where i in 0:9", []),
-        # Ones lie around what is read.
+        # Padding of ones.
         ("O(i) = i >= 8 ? A(i-8) : 1.0 where i in 0:9", []),
         ("O(i) = i >= 8 ? A(i-8) : A(i) where i in 0:9", [">=", "where"]),
         ("O(i) = (i >= 0 && i < 5) ? A(i) : 2.0 where i in 0:9", ["<", "where"]),
@@ -38,20 +38,20 @@ def _tests(plan: planning.Plan) -> list[str]:
         ("O(i) = !(i % 4 == 4) ? A(i) : 3.0 where i in 0:9", []),
         ("O(i) = i / 4 < 3 ? A(i) : 3.0 where i in 0:9", []),
         ("O(i) = i / 4 < 2 ? A(i) : 3.0 where i in 0:9", ["<", "where"]),
-        # What an outer condition says.
+        # Facts from an outer condition.
         ("O(i) = i < 4 ? (i < 5 ? A(i) : 3.0) : A(i-4) where i in 0:9", ["<", "where"]),
         ("O(i) = i < 4 ? A(i) : (i > 3 ? A(i-4) : 3.0) where i in 0:9", ["<", "where"]),
         ("O(i) = i < 5 ? (i < 4 ? A(i) : 3.0) : A(i-4) where i in 0:9", ["<", "<", "where", "where"]),
         ("O(i) = A(i) where i in 0:9, i < 20", []),
         ("O(i) = A(i) where i in 0:9, i < 2, i < 20", ["mask"]),
         ("O(i) +=! i + k < 11 ? A(i) : 0.0 where i in 0:9, k in 0:3", []),
-        # How often it holds, and whether it does anywhere: else neither the count nor `A(i)` takes part.
+        # How often it holds, and whether it holds anywhere: else neither the count nor `A(i)` takes part.
         ("O(i) +=! i + k < 10 ? A(i) : 0.0 where i in 0:9, k in 0:3", ["<", "<", "<", "where", "where"]),
         ("O(i,j) = (i*4 + j < 36) ? A(i) : 0.0 where i in 0:9, j in 0:4", []),
-        # Zeros lie around what is read.
+        # Padding of zeros.
         ("O(i) = sum[k in 0:4](i + k >= 0 && i + k < 9 ? A(i+k) : 0.0) where i in 0:9", []),
         ("O(i) = sum[k in 0:4](i + k >= 0 && i + k < 8 ? A(i+k) : 0.0) where i in 0:9", ["<", "where"]),
-        # Numbers that wrap round.
+        # Numbers that wrap around.
         ("O(i) = i * 100000 * 100000 > -1 ? A(i) : 0.0 where i in 0:9", [">", "where"]),
         ("O(i) = i * 100000 * 10000 / 100000 > -1 ? A(i) : 0.0 where i in 0:9", [">", "where"]),
         ("O(i) = i * 1000 * 1000 > -1 ? A(i) : 0.0 where i in 0:9", []),

@@ -20,7 +20,7 @@ def kernel_of(text: str) -> tcjax.Kernel:
 
 
 def places(text: str) -> tuple[int, ...]:
-    """The dimensions whose places data decide."""
+    """The dimensions with subscripts that are data."""
     (stage,) = kernel_of(text).plan(X, I, J).stages
     assert isinstance(stage, Compute)
     return stage.store.open
@@ -44,15 +44,15 @@ SOLVED = (
     "O(b) = any[n where b == I(n)](X(n,0) > 0) where b in 0:20",
     "O(b,c) +=! X(n,0) where b == I(n), c == J(n), b in 0:20, c in 0:20",
 )
-# An order, no points that meet, an index that is also somewhere else on the left, a condition that is
-# more than equalities, values where it does not hold.
+# An order, distinct points, an index that is also elsewhere on the left, a condition with more than equalities, values
+# where it does not hold.
 UNSOLVED = (
     "O(b,d) argmax=! X(n,d) where b == I(n), b in 0:20",
     "O(b,n) = b == I(n) ? X(n,0) : 0 where b in 0:20",
     "O(b,b+d) +=! X(n,d) where b == I(n), b in 0:20",
     "O(b,d) +=! X(n,d) where b == I(n) || b == J(n), b in 0:20",
     "O(b,d) +=! b == I(n) ? X(n,d) : 1 where b in 0:20",
-    # A factor is a guard where the others are finite: of so few points a product is cheaper than to look at them.
+    # A factor is a guard if the others are finite: for so few points a product is cheaper than checking.
     "O(b,d) +=! X(n,d) * (b == I(n) ? 1 : 0) where b in 0:20",
 )
 

@@ -1,4 +1,4 @@
-"""Reductions in reductions are one, where both are of one kind and leave out no point."""
+"""Nested reductions of one kind become one, if neither skips points."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_others_stay_apart(text: str) -> None:
     np.testing.assert_allclose(kernel(array), kernel.interpret(array), rtol=1e-5)
 
 
-# What a clause names binds its indices wherever the name is read.
+# A name from a clause binds its indices wherever it is read.
 TWICE = [
     "O +=! A(y,0,0) * s * s where s = sum[i in 0:3](A(0,i,1))",
     "O(y) = sum[j in 0:2](s * A(y,0,j) * s) where s = sum[i in 0:3](A(y,i,1))",

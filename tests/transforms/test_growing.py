@@ -1,4 +1,4 @@
-"""A term that is one more value of a reduction beside it is part of that reduction."""
+"""A term that is one more value of an adjacent reduction becomes part of it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ SHAPE = (3, 7)
 Row = np.ndarray
 Expected = Callable[[Row, int], Any]
 
-# What a spelling reduces at place `t` of a row of seven elements.
+# The values that a spelling reduces at position `t` of a row of seven elements.
 GROWN: dict[str, Expected] = {
     "O(n,t) = x(n,t) + sum[s where s < t](x(n,s))": lambda row, t: row[: t + 1].sum(),
     "O(n,t) = sum[s in 0:t](x(n,s)) + x(n,t)": lambda row, t: row[: t + 1].sum(),
@@ -34,7 +34,7 @@ GROWN: dict[str, Expected] = {
     "O(n,t) = x(n,0) + sum[s in 1:T](x(n,s)) where t in 0:T": lambda row, t: row.sum(),
     "O(n,t) = x(n,5) + sum[s in 0:4](x(n,s)) + x(n,4) where t in 0:T": lambda row, t: row[:6].sum(),
 }
-# The term is no value of the reduction, or not at every point the next one.
+# The term is not a value of the reduction, or not the next one at every point.
 APART: dict[str, Expected] = {
     "O(n,t) = fmax(x(n,t), max[s where s < t](x(n,s)))": lambda row, t: np.fmax(row[t], row[:t].max(initial=-np.inf)),
     "O(n,t) = x(n,t) - sum[s where s <= t](x(n,s))": lambda row, t: row[t] - row[: t + 1].sum(),
@@ -52,7 +52,7 @@ APART: dict[str, Expected] = {
 
 
 def has_terms_beside(text: str) -> bool:
-    """Whether something is joined with a reduction in the normal form of a statement."""
+    """Whether a term is joined with a reduction in the normal form of a statement."""
     (step,) = steps(HEAD, text, SHAPE).steps.values()
     nodes = list(ir.walk(transforms.plain_indices(step).statement.value))
     beside = [(node, part) for node in nodes for part in ir.children(node) if isinstance(part, ir.Reduce)]

@@ -1,4 +1,4 @@
-"""Named temporaries in the place of their names: subscripts, names of indices, guards, clamps, and what is not new."""
+"""Inlined temporaries: subscripts, names of indices, guards, clamps, and tensors that are not new."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -158,7 +158,7 @@ def test_names_in_guards_and_in_subscripts_go_too() -> None:
     assert [str(subscript) for subscript in placed.statement.indices] == ["(I[n] * 2)"]
 
 
-# What a tensor holds, and what a read by data becomes; None where the tensor clamps in another way.
+# The values of a tensor, and what a read at data becomes; None if the tensor clamps differently.
 CLAMPS = {
     "T(i) = A(i)*2": "(A[I[m]] * 2.0)",
     "T(i) = A(i-1)*2": None,
@@ -179,7 +179,7 @@ def test_a_read_by_data_goes_where_it_clamps_alike(body: str, expected: str | No
     assert (found and ir.show_expr(found.statement.value)) == expected
 
 
-# Statements that leave no expression for every element.
+# Statements without an expression for every element.
 KEPT = {
     "a part": ("float(N) A", "T(i) = A(i)\n T(i) = 2*A(i) where i in 2:4", 1),
     "one element": ("float(N) A", "T(i) = A(i)\n T(0) = 2.0", 1),
@@ -272,7 +272,7 @@ def _fixed(statement: ir.Define) -> ir.Define:
 
 
 def _reduced(reducer: Reducer, dtype: str) -> Any:
-    """What NumPy makes of no elements."""
+    """NumPy's reductions of no elements."""
     empty = np.zeros(0, dtype)
     match reducer:
         case Reducer.SUM:
@@ -318,7 +318,8 @@ def test_some_reductions_give_no_number_over_nothing(reducer: Reducer, dtype: st
 
 
 I, J = Affine.of(IndexVar("i")), Affine.of(IndexVar("j"))
-# A left side over i in 0:4 and j in 2:5, with the shape and the origin of its tensor, and whether it names each once.
+# A left side over i in 0:4 and j in 2:5, with the shape and origin of its tensor, and whether it covers each element
+# once.
 SIDES = {
     "all": ((I, J), (4, 3), (0, 2), True),
     "shifted": ((I + 1, J - 2), (4, 3), (1, 0), True),

@@ -1,4 +1,4 @@
-"""What minus infinity is added to, and how large sums of products can be."""
+"""Operands of sums with minus infinity, and bounds of sums of products."""
 
 import pytest
 

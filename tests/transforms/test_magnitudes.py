@@ -1,4 +1,4 @@
-"""Powers in one spelling: squares of magnitudes are squares, and so are their derivatives."""
+"""Canonical powers: squares of magnitudes are squares, and so are their derivatives."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms of other bases: which are natural ones, and that values and derivatives stay right."""
+"""Exponentials and logarithms of other bases: which become natural, and that values and derivatives stay right."""
 
 import math
 
@@ -21,7 +21,7 @@ NATURAL = {
     "a constant times log2": (f"{LN2!r} * log2(x(n))", "log"),
     "log10 by a constant": (f"log10(x(n)) / {1 / LN10!r}", "log"),
 }
-# Another scale, and a scale that is none.
+# A different scale, and a trivial scale.
 OTHERS = ("exp2(x(n) * 1.44)", "exp2(x(n) * 2.0)", "exp2(x(n))", "log2(x(n)) * 0.7", "log2(x(n))", "log10(x(n)) * 2.0")
 
 

@@ -1,4 +1,4 @@
-"""What holds wherever data find a place in the target is no condition: what data send elsewhere is dropped anyway."""
+"""A condition that holds wherever data is in bounds of the target is dropped, as other values are dropped anyway."""
 
 import numpy as np
 import pytest

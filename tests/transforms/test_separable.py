@@ -1,4 +1,4 @@
-"""Windows along several axes whose weights are a product of each axis's own: a sum along one axis after the other."""
+"""Windows along several axes with separable weights: sums along one axis at a time."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Extrema that cancel: which are found, which must not be, and that derivatives are right with and without."""
+"""Extrema that cancel: which are detected, which must not be, and that derivatives are right either way."""
 
 import warnings
 
@@ -26,7 +26,7 @@ EXP = "e(i,j) = exp(x(i,j)-m(i))\n "
 DIFFERENCES = "c(i,j) = x(i,j)-m(i)\n "
 NORMED = "O(i,j) = e(i,j)/sum[k](e(i,k))"
 
-# Statements, with the parameters where these are not HEAD, whose extremum of most rows, `m`, cancels.
+# Statements whose extremum `m` cancels, with their parameters where these are not HEAD.
 CANCELS: dict[str, str | tuple[str, str]] = {
     "softmax": MAX + EXP + "l(i) +=! e(i,j)\n O(i,j) = e(i,j)/l(i)",
     "softmax, an inline extremum": "m(i) = max[j](x(i,j))\n O(i,j) = exp(x(i,j)-m(i))/sum[k](exp(x(i,k)-m(i)))",
@@ -67,7 +67,7 @@ INLINE: dict[str, str | tuple[str, str]] = {
     "logsumexp": "O(i) = max[k](x(i,k)) + log(sum[j](exp(x(i,j)-max[k](x(i,k)))))",
     "attention": (QKV, f"O(i,e) = sum[j](exp({SCORES})*v(j,e)) / sum[j](exp({SCORES}))"),
 }
-# What changes with its extremum, in whatever way.
+# Results that depend on the extremum in some way.
 CHANGES: dict[str, str | tuple[str, str]] = {
     "added in place twice": MAX + "O(i) +=! exp(x(i,j)-m(i))\n O(i) = log(O(i))\n O(i) += m(i)\n O(i) += m(i)",
     "multiplied in place": MAX + "O(i) +=! exp(x(i,j)-m(i))\n O(i) *= m(i)",

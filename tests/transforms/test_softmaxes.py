@@ -1,4 +1,4 @@
-"""Softmaxes that are written by a logarithm: which become quotients, and that values and derivatives stay right."""
+"""Softmaxes written with a logarithm: which become quotients, and that values and derivatives stay right."""
 
 import jax
 import jax.numpy as jnp
@@ -27,8 +27,8 @@ QUOTIENTS = {
         l(n) = log(sum[d](exp(z(n,d))))
         y(n,d) = exp(z(n,d) - l(n))""",
 }
-# What looks like one: another value than those of the sum, a condition less, a logarithm that is returned too, a
-# sum whose exponents are not relative to the largest.
+# Near misses: a value that is not in the sum, a missing condition, a logarithm that is also returned, a sum whose
+# exponents are not relative to the largest.
 OTHERS = {
     "another scale": "y(n,d) = exp(2.0*x(n,d) - logsumexp[k](x(n,k)))",
     "more than the sum has": "y(n,d) = exp(x(n,d) - logsumexp[k where k >= 1](x(n,k)))",
@@ -57,7 +57,7 @@ def kernel_of(body: str, dtype: str = "float", returns: str = "y") -> tcjax.Kern
 
 
 def divides(kernel: tcjax.Kernel, x: np.ndarray) -> bool:
-    """Whether the result is a quotient and no logarithm is taken."""
+    """Whether the result is a quotient without a logarithm."""
     text = str(kernel.plan(x))
     return any(f"    {quotient} -> " in text for quotient in ("/", "share")) and "log -> " not in text
 
@@ -129,7 +129,7 @@ ATTENTIONS = {
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_what_is_summed_is_a_quotient_of_sums(name: str) -> None:
     kernel = tcjax.kernel(f"def f(float(N,D) x, float(D,E) v) -> (y) {{ {ATTENTIONS[name]} }}")
-    # A zero does not hide what is infinite.
+    # A zero does not hide an infinity.
     for v in np.array([[[1, 2], [0, -1], [3, 0]], [[0, 1e30], [-3, 2], [0, 1]]], "float32"):
         text = str(kernel.plan(ROWS, v))
         assert "log -> " not in text and "e+38" not in text

@@ -16,7 +16,7 @@ import tcjax
         ("B(i) = A((i/3)%4, i%3) where i in 0:24", lambda A: np.tile(A.reshape(-1), 2)),
         ("B(i) = A((i+3)/3 - 1, (i+3)%3) where i in 0:12", lambda A: A.reshape(-1)),
         ("B(i) = A(i/3, i%3) where i in 3:12", lambda A: A.reshape(-1)[3:]),
-        # What does not divide is looked up.
+        # Reads that do not divide are gathers.
         ("B(i) = A(i/3, i%3) where i in 0:11", lambda A: A.reshape(-1)[:11]),
         ("B(i) = A(i/3, i%3) where i in 1:12", lambda A: A.reshape(-1)[1:]),
         ("B +=! A(i/3, i%3) * (i + 1) where i in 0:12", lambda A: (A.reshape(-1) * np.arange(1, 13)).sum()),

@@ -1,4 +1,4 @@
-"""One statement as two: scales outside of scatters, sums into places in expressions, a product for every matrix."""
+"""One statement as two: scales outside scatters, scattered sums in expressions, a product for every matrix."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ import pytest
 import tcjax
 from tcjax.planning import Compute
 
-# As large as it takes for two statements to cost less.
+# Large enough for two statements to cost less.
 N, B, D, E, K = 4096, 40, 8, 5, 16
 RNG = np.random.default_rng(0)
 ARRAYS = {
@@ -23,7 +23,7 @@ ARRAYS = {
 HEAD = "def f(float(N,D) X, float(N,K) h, float(E,K,D) w, float(D) c, int(N) I, int(N) e)"
 ROWS, COLUMNS = f"float({B},D) O", f"float(D,{B}) O"
 
-# The result, a program and the number of its statement that has another one before.
+# The result, a program, and the number of the statement that gets another one before it.
 SPLIT = {
     "a scale": (ROWS, "O(I(n),d) +=! 0.5 * X(n,d)", 0),
     "a quotient": (ROWS, "O(I(n),d) +=! X(n,d) / c(d)", 0),
@@ -160,7 +160,7 @@ def test_two_matrices_for_each_row_have_the_gradient_of_both_products() -> None:
     )
     each = np.einsum("nk,nm,nmd->nkd", h, weights, own, optimize=True)
     each += np.einsum("nm,nk,nkd->nmd", weights, h, own, optimize=True)
-    # What is outside reads the last matrix or the first.
+    # Out-of-range data reads the first or the last matrix.
     expected = np.stack([each[np.clip(ARRAYS["e"], 0, E - 1) == number].sum(0) for number in range(E)])
     np.testing.assert_allclose(by_w, expected, rtol=2e-3, atol=2e-2)
 

@@ -1,4 +1,4 @@
-"""Windows that are written term by term, and extrema with signs and with what they have already."""
+"""Windows written term by term, and extrema with signs and repeated operands."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ TAPS = RNG.normal(size=(3, 3)).astype(np.float32)
 HEAD = "def f(float(C,H,W) I, float(C,3) K) -> (O)"
 NINE = " + ".join(f"I(c,h+{i},w+{j})" for i in range(3) for j in range(3))
 
-# What is one window: the program by terms, and as a reduction.
+# A window: the program by terms, and as a reduction.
 WINDOWS = {
     "four maxima": (
         "O(c,y,x) = max(max(I(c,2*y,2*x), I(c,2*y,2*x+1)), max(I(c,2*y+1,2*x), I(c,2*y+1,2*x+1)))",
@@ -82,7 +82,7 @@ def test_what_is_no_grid_of_terms_stays(name: str) -> None:
 
 
 def double(name: str, image: np.ndarray) -> np.ndarray:
-    """What the terms come to in float64."""
+    """The value of the terms in float64."""
     with jax.enable_x64(True):
         kernel = tcjax.kernel(f"{HEAD.replace('float', 'double')} {{ {WINDOWS[name][0]} }}")
         return kernel.interpret(image.astype(np.float64), TAPS[:2].astype(np.float64))

@@ -1,4 +1,4 @@
-"""What a translated kernel is compared with, and on which arguments."""
+"""A translated kernel's reference, and the arguments on which they are compared."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Results = tuple[Array, ...]
 
 @dataclass(frozen=True)
 class Text:
-    """A program that is read when a test needs it: most runs take few of the programs."""
+    """A program that is read when a test needs it, as most runs take few of the programs."""
 
     text: str
     consts: Mapping[str, int | float]
@@ -25,7 +25,7 @@ class Case:
     """A kernel in several spellings, all of which compute what `reference` does.
 
     `arguments` are those of the reference, by name, in float64 where they are floats. `smooth` names the arguments in
-    which the reference is differentiable there; `sizes` what a call says by keyword.
+    which the reference is differentiable at this point; `sizes` are keyword arguments.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Case:
         return tcjax.kernel(program.text, consts=dict(program.consts)) if isinstance(program, Text) else program
 
     def expected(self, **others: Array) -> Results:
-        """What the reference makes of the arguments, of copies of them: a reference may work in place."""
+        """The reference's results for copies of the arguments, because it may work in place."""
         copies = {name: np.array(value) for name, value in {**self.arguments, **others}.items()}
         result = self.reference(**copies)
         return result if isinstance(result, tuple) else (result,)
@@ -64,18 +64,18 @@ def one(
 
 
 def normal(*shape: int, seed: int = 0) -> Array:
-    """Normal numbers, other ones for each shape and seed, exactly those of float32."""
+    """Normal numbers, different for each shape and seed, exact in float32."""
     return np.random.default_rng([seed, *shape]).normal(size=shape).astype(np.float32).astype(np.float64)
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Array:
-    """Evenly spread numbers, exactly those of float32."""
+    """Evenly spaced numbers, exact in float32."""
     numbers = np.random.default_rng([seed, *shape]).uniform(low, high, size=shape)
     return numbers.astype(np.float32).astype(np.float64)
 
 
 def integers(*shape: int, low: int = 0, high: int, seed: int = 0) -> Array:
-    """Whole numbers from `low` to below `high`."""
+    """Whole numbers from `low` up to but excluding `high`."""
     return np.random.default_rng([seed, *shape]).integers(low, high, size=shape).astype(np.int32)
 
 

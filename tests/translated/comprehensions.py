@@ -71,7 +71,7 @@ def group_convolution(I: Array, W1: Array, B: Array) -> Array:
     return np.einsum("ngrhwab,gfrab->ngfhw", windows, W1) + B[:, :, None, None]
 
 
-# A block of WaveNet: a dilated causal convolution with gates, a residue, and what is handed on.
+# A block of WaveNet: a dilated causal convolution with gates, residual and skip outputs.
 WAVENET = """
 def wavenet(float(B,R,T) Data, float(R,R,2) FilterW, float(R) FilterB, float(R,R,2) GateW, float(R) GateB,
             float(R,R) ResW, float(R) ResB, float(S,R) SkipW, float(S) SkipB) -> (Res, Skip, NonLin) {

@@ -1,4 +1,4 @@
-"""Tables whose elements need others: shortest paths and the folding of RNA."""
+"""Tables whose elements depend on others: shortest paths and RNA folding."""
 
 import tcjax
 from tests.translated.case import Array, Case, integers

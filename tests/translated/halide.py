@@ -7,7 +7,7 @@ from tests.translated.case import Array, Text, integers, normal, one, uniform
 
 
 def at(x: Array, i: int, j: int) -> float:
-    """An element, or the one at the end that is nearest."""
+    """An element, or the nearest one at the end."""
     return x[min(max(i, 0), x.shape[0] - 1), min(max(j, 0), x.shape[1] - 1)]
 
 
@@ -44,7 +44,7 @@ def updates(x: Array) -> Array:
     return x
 
 
-# Domains of reductions with predicates: a circle, and what a box of rows leaves.
+# Domains of reductions with predicates: a circle, and the rest of a box of rows.
 LESSON_18 = "s = sum[x in 0:7, y in 0:7 where x*x + y*y < 49](f(x,y))"
 
 
@@ -170,7 +170,7 @@ def disc(float(H,W) x) -> (y) {
     y(i,j) = max[a in -3:4, b in -3:4 where a*a + b*b <= 3.25*3.25](x(clamp(i+a), clamp(j+b))) where i in 0:H, j in 0:W
 }"""
 
-# The filter's own way: the largest of each vertical run, of lengths that the slices of the disc have.
+# The filter's own algorithm: the maximum of each vertical run, with the lengths of the disc's slices.
 MAX_FILTER_BY_SLICES = """
 def disc(float(H,W) x) -> (y) {
     runs(i,j,t) = max[a in -3:4 where abs(a) <= t](x(clamp(i+a), clamp(j))) where i in 0:H, j in -3:W+3, t in 0:4

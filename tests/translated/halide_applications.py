@@ -9,7 +9,7 @@ from tests.translated.case import Array, Results, Text, normal, one, uniform
 
 
 def bilateral(x: Array, s: int = 2, levels: int = 5) -> Array:
-    """Sums of values and counts in cells of place and brightness, blurred, and looked up between cells."""
+    """Sums of values and counts in cells of position and brightness, blurred, and interpolated between cells."""
     H, W = x.shape
     gh, gw = H // s + 2, W // s + 2
     grid = np.zeros((gh, gw, levels + 2, 2))
@@ -148,7 +148,7 @@ def remapped(float(H,W) gray) -> (out) {
 
 
 def filled(x: Array) -> Array:
-    """Halide's `interpolate`, with one level: colours that alpha knows fill those that it does not."""
+    """Halide's `interpolate`, with one level: colours with alpha fill those without."""
     colour = x[:3] * x[3]
     alpha = x[3]
     H, W = alpha.shape
@@ -184,7 +184,7 @@ def hot_pixels(x: Array) -> Array:
 
 
 def greens(x: Array) -> Array:
-    """The green values of a Bayer mosaic G R / B G, with those at red and blue places along the flatter direction."""
+    """The greens of a Bayer mosaic G R / B G; at red and blue pixels interpolated along the flatter direction."""
     H, W = x.shape
     out = np.zeros((H, W))
     for i in range(H):
@@ -211,7 +211,7 @@ def greens(float(H,W) raw) -> (out) {
     out(y,x) = (x + y) % 2 == 0 ? raw(y,x) : (gvd(y,x) < ghd(y,x) ? gv(y,x) : gh(y,x))
 }"""
 
-# The pipe itself takes the mosaic apart into four images, and interleaves them again.
+# The original pipe splits the mosaic into four images, and interleaves them again.
 DEMOSAIC_BY_PARTS = """
 def greens(float(H,W) raw) -> (float(H,W) out) {
     split(a,b,y,x) = raw(2*y + a, 2*x + b) where a in 0:2, b in 0:2
@@ -317,7 +317,7 @@ def layer(float(N,CI,H,W) input, float(CI,3,3,CO) filter, float(CO) bias) -> (re
 
 
 def lensed(x: Array) -> Array:
-    """A barrel's distortion, with values between four pixels."""
+    """Barrel distortion, interpolated between four pixels."""
     H, W = x.shape
     out = np.zeros_like(x)
     for i in range(H):

@@ -10,11 +10,10 @@ A program is::
     tc:
     y(i) = ...
 
-Behind the name stand constants, and `no adjoint` where `k.adjoint` refuses the program. The second line has the
-parameters, with their extents and what they hold (`numbers`), and the results, with their extents where the program has
-to say them. Behind ``~`` are the parameters that the results are differentiable in; all floats, where none is named.
-The sections are spellings: `both` runs as Python and as a kernel in the Python notation, `ref` as Python alone, `py`
-and `tc` as kernels.
+After the name come constants, and `no adjoint` if `k.adjoint` refuses the program. The second line has the parameters,
+with their extents and contents (`numbers`), and the results, with their extents if the program needs them. After ``~``
+are the parameters in which the results are differentiable; all floats, if none is named. The sections are spellings:
+`both` runs as Python and as a kernel in the Python notation, `ref` as Python alone, `py` and `tc` as kernels.
 """
 
 import linecache
@@ -31,7 +30,7 @@ from tests.translated.case import Array
 
 SIZES: Mapping[str, int] = {"N": 6, "M": 5, "T": 7, "K": 4, "D": 3, "E": 12, "R": 5, "L": 3}
 
-# What Python calls where a kernel has a builtin.
+# Python functions in place of builtins.
 FUNCTIONS: Mapping[str, Any] = {
     **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "tanh", "sin", "cos", "logaddexp", "inf")},
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -43,7 +42,7 @@ FUNCTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a program: `holds` says which numbers."""
+    """A parameter of a program: `holds` describes its numbers."""
 
     name: str
     extents: tuple[str, ...]
@@ -78,7 +77,7 @@ class Program:
         return {**SIZES, **self.constants}
 
     def arguments(self) -> dict[str, Array]:
-        """Arguments, other ones for each program, exactly those of float32."""
+        """Arguments, different for each program, exact in float32."""
         rng = np.random.default_rng(sum(map(ord, self.name)))
         return {parameter.name: numbers(parameter, self.sizes, rng) for parameter in self.parameters}
 
@@ -92,7 +91,7 @@ class Program:
         return (text_kernel if spelling.startswith("tc") else python_kernel)(self, body, constants)
 
     def expected(self, arguments: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-        """What Python makes of the program: arrays of zeros stand for all that it writes."""
+        """The results of running the program in Python; what it writes starts as zeros."""
         body = self.sections.get("ref") or self.sections["both"]
         scope: dict[str, Any] = {}
         for name, inside in re.findall(r"^\s*(\w+)\[(.*)\] [-+*/]?= ", body, flags=re.MULTILINE):
@@ -106,8 +105,8 @@ class Program:
 
 
 def numbers(parameter: Parameter, sizes: Mapping[str, int], rng: np.random.Generator) -> Array:
-    """What a parameter holds: normal numbers; between 0.5 and 1.5 (+); below a number (<4); pointers into some (ptr E);
-    a permutation (perm); a matrix whose diagonal is large (dom), or that is positive definite (spd)."""
+    """The contents of a parameter: normal numbers; between 0.5 and 1.5 (+); below a number (<4); pointers into some
+    (ptr E); a permutation (perm); a diagonally dominant matrix (dom), or a positive definite one (spd)."""
     shape = tuple(int(extent) if extent.isdecimal() else sizes[extent] for extent in parameter.extents)
     match parameter.holds:
         case ("+",):

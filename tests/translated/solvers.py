@@ -1,4 +1,4 @@
-"""Factorisations and linear systems, whose steps need the ones before."""
+"""Factorisations and linear systems, whose steps depend on earlier ones."""
 
 import numpy as np
 

@@ -428,7 +428,7 @@ def seidel_2d(float(N,N) A) -> (B) {
     }
 }"""
 
-# Beside a loop around all of them, the steps have what the last round left.
+# With a loop around all of them, steps start from what the previous iteration left.
 SEIDEL_2D_IN_PLACE = """
 def seidel_2d(float(N,N) A) -> (B) {
     B(i,j) = A(i,j)

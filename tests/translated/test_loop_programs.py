@@ -16,7 +16,7 @@ SPELLINGS = [
     for program in PROGRAMS
     for spelling in program.spellings
 ]
-# A gradient takes long to compile: one spelling of every other program has one. Adjoints are interpreted.
+# Gradients take long to compile: only one spelling of every second program has one. Adjoints are interpreted.
 SMOOTH = [program for program in PROGRAMS if program.smooth]
 GRADIENTS = [pytest.param(p, p.spellings[number // 2 % len(p.spellings)], id=p.name) for number, p in enumerate(SMOOTH)]
 

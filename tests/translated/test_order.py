@@ -10,7 +10,7 @@ import tcjax
 
 SIZES = {"N": 5, "M": 4, "T": 6}
 
-# Every body says its parameters with their sizes, what it returns, and its statements.
+# Every body gives its parameters with their sizes, its results, and its statements.
 BODIES = """
 # x: N -> y
 for i in range(N):
@@ -429,7 +429,7 @@ def read() -> list[tuple[dict[str, list[str]], list[str], str]]:
 
 
 def run(body: str, arguments: dict[str, np.ndarray], results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What Python makes of a body: arrays of zeros stand for all that it writes."""
+    """The results of running a body in Python; what it writes starts as zeros."""
     written = re.findall(r"(\w+)\[([^=\[\]]*)\] (?:[-+*]|//?)?= ", body)
     ranks = {name: 0 if inside == "()" else inside.count(",") + 1 for name, inside in written if "abs" not in inside}
     scope = {name: np.zeros((8,) * rank) for name, rank in ranks.items()}

@@ -1,4 +1,4 @@
-"""What the notation does not say of these kernels: the natural attempt is refused with a place and a help."""
+"""Kernels that the notation cannot express: the natural attempt is refused with a position and a help."""
 
 import linecache
 
@@ -9,13 +9,13 @@ import tcjax
 from tests.translated.case import normal
 
 PYTHON = {
-    # channel_flow steps until the flow changes no more.
+    # channel_flow iterates until the flow converges.
     "until it converges": (
         'def f(u: "float(N)"):\n    v[i] = u[i]\n    while v[0] > 0.001:\n        v[i] = v[i] / 2\n    return v',
         "TC0105",
         "`for t in range(1, T):`",
     ),
-    # azimint_naive and mandelbrot2 take the elements where a mask holds.
+    # azimint_naive and mandelbrot2 select elements by a mask.
     "a mask that selects": (
         'def f(data: "float(N)", radius: "float(N)"):\n    out[()] = mean[n](data[radius[n] > 0.5])\n    return out',
         "TC0303",

@@ -62,7 +62,7 @@ def transposed(float(N,C,H,W) x, float(C,O,KH,KW) w) -> (float(N,O,OH,OW) y) {
         where 2*h + a >= 1, 2*v + b >= 1, 2*h + a - 1 < OH, 2*v + b - 1 < OW
 }"""
 
-# As the operator itself: the image between zeros, then a convolution with turned weights.
+# Like the operator itself: the image dilated with zeros, then a convolution with flipped weights.
 TRANSPOSED_BY_DILATION = """
 def transposed(float(N,C,H,W) x, float(C,O,KH,KW) w) -> (y) {
     d(n,c,i,j) = (i - KH + 2) % 2 == 0 && (j - KW + 2) % 2 == 0
@@ -256,7 +256,7 @@ def adaptive_pool(x: "float(C,H,W)"):
 
 
 def padded_average(x: Array) -> Array:
-    """The mean of what lies inside, of windows of three by three."""
+    """The mean over the elements in bounds of windows of three by three."""
     H, W = x.shape[1:]
     out = np.zeros_like(x)
     for i in range(H):
@@ -294,7 +294,7 @@ def pool(float(C,H,W) x) -> (most, at) {
 
 
 def pool_gradient(dy: Array, x: Array) -> Array:
-    """What goes back through a pool of windows that overlap."""
+    """The cotangent of a pool with overlapping windows."""
     dx = np.zeros_like(x)
     for i in range(dy.shape[0]):
         for j in range(dy.shape[1]):

@@ -355,7 +355,7 @@ EINOPS = (
 
 
 def integrated(y0: Array) -> Array:
-    """Runge and Kutta's method for the pendulum."""
+    """The Runge-Kutta method for the pendulum."""
 
     def slope(y: Array) -> Array:
         return np.array([y[1], -np.sin(y[0])])

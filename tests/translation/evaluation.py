@@ -1,4 +1,4 @@
-"""SaC programs by their definition: the evaluator of the SaC tests, with the builtins that it leaves out."""
+"""SaC programs by definition: the evaluator of the SaC tests, plus the builtins that it lacks."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -15,7 +15,7 @@ from tests.sac.reference import evaluate
 
 
 def run(program: tree.Program, arrays: tuple[np.ndarray, ...], names: list[str]) -> tuple[np.ndarray, ...]:
-    """The results for these arguments, given by the names that an expression has for them."""
+    """The results for these arguments, which are named as in the expression."""
     if program.result is None:
         names = [parameter.name for parameter in program.functions[-1].parameters]
     with np.errstate(all="ignore"):

@@ -24,7 +24,7 @@ _ARGUMENT = re.compile(r"`(\w+): (\w+)\[([\d, ]*)\]`")
 class Called:
     """A text, and the arguments of its last definition.
 
-    `has_initial` where it was to go on from given values, `is_small` where it can be computed point by point.
+    `has_initial` if it continues from given values, `is_small` if it can be computed point by point.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Random programs written in another notation, read again: they compute the same."""
+"""Random programs written in another notation and read again compute the same."""
 
 import runpy
 import warnings
@@ -24,7 +24,7 @@ random = settings(max_examples=SOME, phases=phases(), suppress_health_check=CHEC
 
 
 def read(text: str, dialect: str, folder: Path) -> tcjax.Kernel:
-    """The kernel that a text is; of functions in Python, the last one."""
+    """The kernel of a text; of Python functions, the last one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)
         if dialect != "python":
@@ -36,7 +36,7 @@ def read(text: str, dialect: str, folder: Path) -> tcjax.Kernel:
 
 
 def check(write: Callable[[], str], dialect: str, folder: Path, call: Callable[[tcjax.Kernel], object]) -> None:
-    """What is written computes what `call` says of the kernel itself; a refusal is no failure."""
+    """The translation computes the same as the kernel itself, by `call`; a refusal is not a failure."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

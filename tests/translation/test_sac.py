@@ -1,4 +1,4 @@
-"""What is written as SaC reads back equal, and computes the same."""
+"""Programs written as SaC read back equal, and compute the same."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is written as TC elaborates to the same function again."""
+"""Programs written as TC elaborate to the same function again."""
 
 import re
 from dataclasses import replace
@@ -52,7 +52,7 @@ def test_a_function_written_as_tc_elaborates_to_itself(program: Called) -> None:
 
     assert tc.read(tc.write(tree)) == tree
     again = elaborated(tree, program.arguments)
-    # A batch has sizes without a name, `A.0`, among others that have one; written out it is `A_0`.
+    # A batch has unnamed sizes, `A.0`, among named ones; they are written as `A_0`.
     if "..." in program.text:
         assert _named(again) == _named(program.function)
     else:

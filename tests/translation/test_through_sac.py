@@ -1,4 +1,4 @@
-"""Programs of TC that are written as SaC and elaborated again are the programs that they were."""
+"""TC programs that are written as SaC and elaborated again are the same programs."""
 
 import warnings
 
@@ -16,8 +16,8 @@ from tcjax.translation import to_sac, to_tc
 from .programs import Called, elaborated
 from .test_sac import SAID
 
-# What has another form: SaC's lets are values, so one that only copies is written into what reads it, and an update
-# of a part is a new array; a definition that is called is written out; a diagonal is a choice.
+# What changes form: SaC's lets are values, so a copy is substituted where it is read, and a partial update is a new
+# array; a called definition is inlined; a diagonal is a conditional.
 OTHERWISE = {
     "golden: call",
     "inference ambiguous: a size in a range does not spoil the next statement",

@@ -1,4 +1,4 @@
-"""Programs as LaTeX: what people write by hand, and what other readers of LaTeX accept."""
+"""Programs as LaTeX: like hand-written formulas, and accepted by other LaTeX readers."""
 
 import re
 import warnings
@@ -59,7 +59,7 @@ def formula(text: str) -> str:
 
 
 def brackets(text: str) -> str:
-    """The braces of LaTeX alone, escaped ones apart."""
+    """The braces of LaTeX, without escaped ones."""
     return "".join(re.findall(r"[{}]", re.sub(r"\\[{}]", "", text)))
 
 

@@ -1,4 +1,4 @@
-"""Programs as one line of Unicode a statement: what an editor shows under the cursor."""
+"""Programs as one line of Unicode per statement, as an editor shows them under the cursor."""
 
 import warnings
 

@@ -1,1 +1,1 @@
-"""What an editor asks of a text while somebody writes it; `server` answers in the Language Server Protocol."""
+"""What editors ask about a text while it is being written; `server` answers in the Language Server Protocol."""

@@ -1,4 +1,4 @@
-"""What mends a finding at a keystroke, where its help says one thing to write."""
+"""Quick fixes for findings whose help names one thing to write."""
 
 import re
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from ...diagnostics import Code
 from ..checking import Finding
 from ..texts import Notation, Text
 
-# A name or a read that was probably meant, for what stands at the place.
+# A name or a read that was probably meant instead of the text at this place.
 _MEANT: Final = re.compile(r"did you mean `([^`]+)`")
 _COMMENTS: Final = {"tc": "#", "python": "#", "sac": "//"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A title, and the text that takes the place of columns ``[start, end)`` of a line."""
+    """A title, and the text that replaces columns ``[start, end)`` of a line."""
 
     title: str
     line: int

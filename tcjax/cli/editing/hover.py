@@ -11,7 +11,7 @@ from .words import BOUNDARIES, REDUCTIONS, describe, word_at
 
 
 def hover(text: Text, line: int, column: int) -> str | None:
-    """Markdown for a place, None where there is nothing to say."""
+    """Markdown for a place, or None."""
     word = word_at(text, line, column)
     program = program_at(text, line)
     if word is None or (program is None and text.notation == "python"):
@@ -24,7 +24,7 @@ def hover(text: Text, line: int, column: int) -> str | None:
         number = _statement(program, line)
         statement = None if number is None else program.ranges.function.statements[number]
         if number is not None and statement is not None and said:
-            # Editors show Markdown without formulas: text in a block of code is what all of them render.
+            # Editors do not render formulas in Markdown; all of them render a block of code.
             said.append(f"```text\n{typesetting.plain(typesetting.typeset_statement(statement))}\n```")
             said += _table(program.ranges.statements[number])
     return "\n\n".join(said) or None
@@ -67,7 +67,7 @@ def _said(name: str, line: int, program: Program | None) -> Iterator[str]:
 
 
 def _table(statement: ranges.StatementRanges) -> Iterator[str]:
-    """The ranges of the indices of a statement, where there are several."""
+    """The ranges of the indices of a statement, if there are several."""
     if len(statement.intervals) > 1:
         rows = [
             f"| `{index.name}` | `{statement.show(index)}` | {statement.reasons[index]} |".replace("||", r"\|\|")
@@ -77,7 +77,7 @@ def _table(statement: ranges.StatementRanges) -> Iterator[str]:
 
 
 def _of_sac(text: Text, name: str) -> str | None:
-    """The head of a SaC function, with the comment above it; its types are those of a call."""
+    """The signature of a SaC function, with the comment above it; its types depend on the call."""
     span = sac_function(text, name)
     if span is None:
         return None
@@ -91,7 +91,7 @@ def _of_sac(text: Text, name: str) -> str | None:
 
 
 def _statement(program: Program, line: int) -> int | None:
-    """The number of the last statement that begins at a line or before it."""
+    """The number of the last statement that begins at or before a line."""
     assert program.ranges is not None
     statements = program.ranges.function.statements
     before = [(each.span.line, number) for number, each in enumerate(statements) if each.span.line <= line]

@@ -1,4 +1,4 @@
-"""Where a name comes from, and which names may stand at a place."""
+"""Where a name is defined, and which names are valid at a place."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Kind = Literal["function", "reduction", "type", "keyword", "tensor", "index", "s
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A name that may be written, what it is, and a line about it."""
+    """A name for completion, what it is, and one line about it."""
 
     name: str
     kind: Kind
@@ -27,7 +27,7 @@ class Completion:
 
 
 def definition(text: Text, line: int, column: int) -> Span | None:
-    """Where the name at a place is given a meaning: a parameter, a first assignment, a range, a definition."""
+    """Where the name at a place is defined: a parameter, a first assignment, a range, a definition."""
     word = word_at(text, line, column)
     if word is None:
         return None
@@ -55,7 +55,7 @@ def sac_function(text: Text, name: str) -> Span | None:
 
 
 def _given(definition: ast.Definition, line: int) -> Iterator[tuple[str, Span]]:
-    """The names of a definition and where each is given its meaning, as a statement at a line sees them."""
+    """The names of a definition and where each is defined, as seen from a statement at a line."""
     for parameter in definition.parameters or ():
         yield parameter.name, parameter.span
         yield from ((size, parameter.span) for size in _sizes(parameter.type))

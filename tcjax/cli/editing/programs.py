@@ -1,4 +1,4 @@
-"""The definitions of a text, each with its lines and, where somebody asks, its types and ranges."""
+"""The definitions of a text, each with its lines and, on demand, its types and ranges."""
 
 import warnings
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ..texts import Text
 
 @dataclass(frozen=True)
 class Program:
-    """A definition of a text, in its lines `first` to `last`; what it may call is in `program` and `functions`."""
+    """A definition of a text, on the lines `first` to `last`; it may call those in `program` and `functions`."""
 
     definition: ast.Definition
     program: ast.Program
@@ -25,7 +25,7 @@ class Program:
 
     @cached_property
     def ranges(self) -> ranges.SymbolicRanges | None:
-        """Its types and ranges; None where only a call tells them, or where something is wrong."""
+        """Its types and ranges; None if they depend on the call, or the definition is invalid."""
         with silenced():
             try:
                 return inferred(self.definition, self.program, self.functions, Numbers())
@@ -35,7 +35,7 @@ class Program:
 
 def programs_of(text: Text) -> list[Program]:
     """The definitions that can be read, of TC texts and of Python files; SaC functions have no types before a call."""
-    # Python itself warns of what it parses.
+    # Python may emit warnings while parsing.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

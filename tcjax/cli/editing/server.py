@@ -32,12 +32,12 @@ _KINDS: Final = {
 
 server: Final = LanguageServer("tcjax", __version__)
 
-# The text of each open document that was checked last, and what was found in it.
+# The last checked text of each open document, and its findings.
 _checked: Final[dict[str, tuple[Text, list[Finding]]]] = {}
 
 
 def _text(document: TextDocument) -> Text | None:
-    """A document as the commands take it; None for other languages, and for Python without kernels."""
+    """A document as the commands read it; None for other languages, and for Python without kernels."""
     path = Path(unquote(urlparse(document.uri).path))
     notation = _LANGUAGES.get(document.language_id or "") or SUFFIXES.get(path.suffix.lower())
     if notation is None or (notation == "python" and "tcjax" not in document.source):
@@ -63,7 +63,7 @@ def _place(document: TextDocument, position: types.Position) -> tuple[int, int]:
 
 
 def _findings(uri: str, text: Text) -> list[Finding]:
-    """What is wrong with a text; what was found last in a document is kept for the questions that follow."""
+    """The findings in a text; the last findings of a document are kept for later requests."""
     last = _checked.get(uri)
     if last is not None and last[0] == text:
         return last[1]
@@ -150,7 +150,7 @@ def _formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit] 
     try:
         result = formatted(text)
     except (CompileError, Failure):
-        # The diagnostics say what is wrong.
+        # Errors are reported as diagnostics.
         return None
     if result == text.content:
         return []

@@ -1,4 +1,4 @@
-"""The words of the language: which one is at a place, and what each means."""
+"""The keywords and names of the language: which one is at a place, and what each means."""
 
 import re
 from typing import Final
@@ -25,11 +25,11 @@ REDUCTIONS: Final = {
     "argmaxk": "`argmaxk[j](e, r)`: the position of the r-th greatest value, from 0",
 }
 BOUNDARIES: Final = {
-    "clamp": "beyond an edge, the element at the edge",
-    "wrap": "the dimension is a ring: beyond the last element comes the first",
-    "mirror": "reflected at the edge; the element at the edge is there twice",
-    "reflect": "reflected at the element at the edge, which is there once",
-    "pad": "`pad(x(e), c)`: `c` where the read is outside of `x`",
+    "clamp": "out of bounds, the element at the edge",
+    "wrap": "periodic: after the last element comes the first",
+    "mirror": "reflected at the edge, with the edge element repeated",
+    "reflect": "reflected at the edge element, which is not repeated",
+    "pad": "`pad(x(e), c)`: `c` where the read is out of bounds of `x`",
 }
 
 
@@ -44,8 +44,8 @@ def word_at(text: Text, line: int, column: int) -> tuple[str, int, int] | None:
 
 
 def describe(name: str) -> str:
-    """How many arguments a function of scalars takes, and what it gives."""
+    """The number of arguments of a scalar function, and its result type."""
     builtin = ir.builtins.BUILTINS[name]
     count = "one argument" if builtin.arity == 1 else f"{builtin.arity} arguments"
     given = {"bool": "a bool", "int": "an int", "same": "a number of their type", "real": "a real number"}
-    return f"function of {count}, gives {given.get(builtin.result, 'a float')}"
+    return f"function of {count}, returns {given.get(builtin.result, 'a float')}"

@@ -307,7 +307,7 @@ class Bill:
         self.moved(sum(kernel.read.values()) + written, seconds, points)
 
     def moved(self, count: int, seconds: float, points: int) -> None:
-        """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
+        """A kernel that moves these bytes and computes for this time, whichever takes longer."""
         traffic, begun = self.machine.traffic(count), self.begun(points)
         self.bytes += count
         self.seconds += max(traffic, seconds) + begun

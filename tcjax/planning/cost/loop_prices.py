@@ -172,7 +172,7 @@ class _Counter:
                     # An operand that slides along two axes of the result is assembled first, element by element.
                     return points * machine.strided / 3
                 if any(index.variables & self.axes and index.variables & (self.space - self.axes) for index in indices):
-                    # An operand that slides along the loop is sliced anew in each step.
+                    # An operand that slides along the loop is sliced again in each step.
                     return points * machine.strided / SLIDING
                 # A load from the cache.
                 return points * machine.element / 4

@@ -1,19 +1,19 @@
 """The cost of operations on a kind of device: the single table behind all prices.
 
-The row for the CPU has the medians of eleven runs of ``python -m bench.calibrate`` on two cores of an AMD EPYC with JAX
-0.12; some were fitted to the times of whole plans (docs/benchmarks.md). Times are those of the whole device: work that
-XLA distributes over cores is timed on all of them.
+The CPU's row has the medians of eleven runs of ``python -m bench.calibrate`` on two cores of an AMD EPYC with JAX 0.12;
+some were fitted to the times of whole plans (docs/benchmarks.md). Times are those of the whole device: work that XLA
+distributes over cores is timed on all cores.
 """
 
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-# Functions that XLA recomputes wherever they are used.
+# Functions so cheap that XLA recomputes them wherever they are used.
 CHEAP: Final = frozenset(["abs", "fabs", "sign", "relu", "floor", "ceil", "round", "trunc", "copysign"]) | frozenset(
     ["fmin", "fmax", "fdim", "fma", "isnan", "isinf", "isfinite", "real", "imag", "conj"]
 )
-# Powers up to this one are products.
+# Powers up to this exponent are products.
 MOST_PRODUCTS: Final = 8
 
 
@@ -25,73 +25,71 @@ class Machine:
     # Calls and kernels.
     launch: float  # of one call of a compiled function
     dispatch: float  # of one kernel in it
-    fork: float  # more, of a kernel that is divided between cores
-    divided: int  # elements from which XLA divides a kernel
+    fork: float  # extra, of a kernel that is split between cores
+    divided: int  # elements from which XLA splits a kernel between cores
     # Memory.
-    cache: int  # bytes that a kernel moves within the cache; of more, all come from memory
-    near: int  # bytes of a table or a target that stays in the cache of one core
+    cache: int  # most bytes that a kernel moves within the cache; if more, all come from memory
+    near: int  # most bytes of a table or a target that stays in one core's cache
     cached_byte: float  # of a byte read or written within the cache
-    memory_byte: float  # of a byte of a kernel that moves more
-    transposed: float  # of an element of a copy that changes which axis is minor
-    strided: float  # of an element that a fused loop reads across its minor axis
-    aligned: (
-        float  # how many times longer where it walks by a multiple of `alignment` bytes: the cache holds few of them
-    )
+    memory_byte: float  # of a byte of a kernel that exceeds it
+    transposed: float  # of an element of a transposing copy, which changes the minor axis
+    strided: float  # of an element that a fused loop reads along another axis than the minor one
+    aligned: float  # factor if it strides by a multiple of `alignment` bytes: cache conflicts
     alignment: int
     # Element by element.
     element: float  # of an operation in a fused loop
     division: float  # of a division
-    short: float  # of a value, and of each of its terms, in a loop over few values, which is not vectorised
-    call: float  # of exp, log, tanh and what XLA makes of them
+    short: float  # of a value, and of each of its terms, in a loop too short to be vectorised
+    call: float  # of exp, log, tanh and functions built from them
     slow_call: float  # of sin, pow and all other functions
-    wide: float  # how many times longer 64 bits take
-    bytewise: float  # how many times longer truth values and 8 bits take: less than once
-    half: float  # how many times longer 16 bits take, which are computed in 32
+    wide: float  # factor for 64 bits
+    bytewise: float  # factor for bool and 8 bits: below 1
+    half: float  # factor for 16 bits, which are computed in 32
     # Matrix products.
-    multiply_add: float  # of one multiplication and addition in a large product
+    multiply_add: float  # of one multiply-add in a large product
     small_product: float  # of one in a batch of small matrices
-    thin: float  # of one where rows, columns or terms are fewer than `narrow`
+    thin: float  # of one if rows, columns or terms are fewer than `narrow`
     narrow: int
-    vector: float  # of one in a batch of vectors times matrices, which XLA makes a sum of products
+    vector: float  # of one in a batch of vectors times matrices, which XLA turns into a sum of products
     matrix: float  # of each matrix of a batch, whatever its size
-    integer_product: float  # how many times longer integers take
-    half_product: float  # how many times longer 16-bit floats take
+    integer_product: float  # factor for integers
+    half_product: float  # factor for 16-bit floats
     # Convolutions.
-    convolve: float  # of one multiplication and addition with many channels and features
-    channel: float  # of one with a single channel and feature; more of them divide it
+    convolve: float  # of one multiply-add with many channels and features
+    channel: float  # of one with a single channel and feature; it is divided by their number
     # Reductions.
     fold_minor: float  # of a point, along the minor axis
     fold_major: float  # of a point, along another axis
     fold_row: float  # of a result of a reduction along the minor axis
-    fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
-    fold_columns: float  # of a point of a sum of products for each value of the minor axis, some of which are stored
+    fold_slow: float  # of a point that XLA does not vectorise: extrema of integers, float16
+    fold_columns: float  # of a point of a sum of products along an axis that is not minor, some of which are stored
     window: float  # of a point of a window of `reduce_window`
-    running: float  # of a point of a running sum, in a tree of blocks
-    running_looped: float  # of one block after block
-    running_trip: float  # of a block of these
+    running: float  # of a point of a scan, in a tree of blocks
+    running_looped: float  # of a point of a scan, block after block
+    running_trip: float  # of a block of it
     position: float  # of a point of argmin and argmax
-    sort: float  # of a point and a level of a sort
+    sort: float  # of a point per level of a sort
     # Places that data decides.
-    gather: float  # of an element of a table that stays in a cache
+    gather: float  # of an element gathered from a table in the cache
     gather_far: float  # of an element of a larger one
-    gather_row: float  # of a row of elements, beside their bytes
-    scatter: float  # of an element of a target that stays in a cache
+    gather_row: float  # of a row of elements, in addition to their bytes
+    scatter: float  # of an element scattered to a target in the cache
     scatter_far: float  # of an element of a larger one
     scatter_row: float  # of a row of elements
     scatter_byte: float  # of a byte of such a row
     # Loops at run time.
-    trip: float  # of a trip of a loop
-    step: float  # of a step of a recurrence, beside its kernels
-    small: int  # bytes that a step moves up to which XLA makes one kernel of all steps
-    alone: float  # how many times longer a call takes in such a step for fewer values than a vector or two
-    accumulate: float  # of a point of such a loop, beside its operations
-    branch: float  # of a choice between two ways that data decide
+    trip: float  # of an iteration of a loop
+    step: float  # of a step of a recurrence, in addition to its kernels
+    small: int  # most bytes moved by a step for which XLA makes one kernel of all steps
+    alone: float  # factor for a function call in such a step on fewer values than a vector or two
+    accumulate: float  # of a point of such a loop, in addition to its operations
+    branch: float  # of a conditional that data decides
 
-    # What is written out in one loop.
-    unrolled: int  # terms of a window, at most: of more XLA compiles for seconds
-    unrolled_lookups: int  # of these, where data decides what they read
-    wide_window: int  # a window so wide is reduced natively: of narrower ones slices have the faster derivative
-    streams: int  # terms that lie anywhere, at most: more arrays than that do not share the cache
+    # Limits of unrolling in one loop.
+    unrolled: int  # most terms of a window: with more, XLA compiles for seconds
+    unrolled_lookups: int  # the same if data decides what they read
+    wide_window: int  # width from which a window is reduced natively: narrower, slices have the faster derivative
+    streams: int  # most terms at unrelated addresses: more arrays do not share the cache
 
     def traffic(self, count: int) -> float:
         """The seconds in which a kernel moves `count` bytes."""
@@ -160,7 +158,7 @@ CPU: Final = Machine(
     wide_window=5,
 )
 # Not measured: from NVIDIA's data sheet of the A100 (19.5 TFLOP/s in float32, 1.6 TB/s, 40 MB of cache) and its usual
-# time to start a kernel, at half of these rates; what no data sheet has is a guess by the number of bytes moved.
+# kernel launch time, at half of these rates; other entries are guesses from the number of bytes moved.
 GPU: Final = Machine(
     kind="gpu",
     launch=2e-05,
@@ -226,5 +224,5 @@ MACHINES: Final = MappingProxyType({machine.kind: machine for machine in (CPU, G
 
 
 def machine_of(kind: str) -> Machine:
-    """The row for a kind of device, named as by JAX; an unknown one is priced as a CPU."""
+    """The row for a kind of device, as JAX names it; unknown kinds are priced as a CPU."""
     return MACHINES.get("gpu" if kind in ("cuda", "rocm") else kind, CPU)

@@ -30,12 +30,12 @@ class Price:
         return self.seconds - self.memory - self.overhead
 
     def __add__(self, other: "Price") -> "Price":
-        """Both, one after the other."""
+        """Both in sequence."""
         seconds, moved = self.seconds + other.seconds, self.bytes + other.bytes
         return Price(seconds, moved, self.memory + other.memory, self.overhead + other.overhead)
 
     def __sub__(self, other: "Price") -> "Price":
-        """By how much it is dearer, and in what."""
+        """The difference, by component."""
         seconds, moved = self.seconds - other.seconds, self.bytes - other.bytes
         return Price(seconds, moved, self.memory - other.memory, self.overhead - other.overhead)
 
@@ -44,7 +44,7 @@ class Price:
         return "memory" if 2 * machine.traffic(self.bytes) >= self.seconds else "compute"
 
     def __mul__(self, times: int) -> "Price":
-        """The same so many times."""
+        """The same, repeated."""
         return Price(self.seconds * times, self.bytes * times, self.memory * times, self.overhead * times)
 
 

@@ -68,7 +68,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
     if reduction.is_term:
         return
     if scope.is_term and ir.looks_up(expr):
-        # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
+        # Gathers unrolled inside other steps become so numerous that XLA compiles for minutes.
         return
     windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
     if scope.points(steps) > _most_terms(expr, steps, windows, rows):

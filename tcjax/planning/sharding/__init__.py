@@ -1,8 +1,8 @@
 """One program on many devices: which part of each tensor a device holds, and what the devices combine.
 
-An index that runs along a mesh axis is cut into blocks of one size, one for each device of the axis. Each statement is
-then planned for one block. What a device reads beyond its block of a tensor, a halo, its neighbours give it; a block of
-a tensor that it holds whole it takes by itself; a reduction over a cut index is combined across the axis.
+An index that runs along a mesh axis is cut into blocks of equal size, one for each device of the axis. Each statement
+is then planned for one block. Elements that a device reads beyond its block (a halo) come from its neighbours; its
+block of a replicated tensor is a local slice; a reduction over a cut index is combined across the axis.
 """
 
 from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, Part, ShardedPlan, Start, Whole

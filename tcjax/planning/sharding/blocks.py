@@ -11,18 +11,19 @@ from .lines import Stretches
 
 # The names of mesh axes that one dimension or index runs along.
 Axes = tuple[str, ...]
-# For each dimension of a tensor the axes that cut it; empty where every device has it whole.
+# For each dimension of a tensor, the axes that cut it; empty where the dimension is replicated.
 Layout = tuple[Axes, ...]
 
-# What stands beyond a tensor where nobody asks.
+# Fill beyond the ends of a tensor where the value is never used.
 NOTHING: Final = ir.Const(0, "int32")
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Elements of a block, from `start` on, `stride` apart, that go to the places from `place` on of a view.
+    """`count` elements of a block, from `start` with `stride`, that are copied to a view at `place`.
 
-    `pairs` are the devices that give and those that take. One that is both moves nothing; so do all of them then.
+    `pairs` are (source, destination) devices. Where source and destination are the same, in all pairs or in none,
+    nothing is sent.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -33,16 +34,16 @@ class Move:
 
     @property
     def is_local(self) -> bool:
-        """Whether each device takes its own elements."""
+        """Whether every device copies its own elements."""
         return all(giver == taker for giver, taker in self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """``name``: what a device needs along a dimension of a tensor that is cut along `axes`, `count` elements.
+    """``name``: the `count` elements that a device needs along a dimension of a tensor that is cut along `axes`.
 
-    What no move brings is `fill`. Between devices only what is `inside` moves: of other dimensions, by number, a range
-    of places each.
+    Places that no move covers are `fill`. Devices send each other only what is `inside`: a range of places for each of
+    some other dimensions, which are given by number.
     """
 
     name: str
@@ -57,10 +58,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """``name``: a dimension that is cut along `axes` with all its `extent` elements, which every device gets.
+    """``name``: all `extent` elements of a dimension that is cut along `axes`, gathered on every device.
 
-    All blocks have the elements `moved` together. It `is_shared` where every device along the axes computes the same
-    with it.
+    The blocks together hold `moved` elements. It `is_shared` if all devices along the axes compute the same with it.
     """
 
     name: str
@@ -74,10 +74,10 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``name``: of a dimension that a device has whole, the `count` places from ``lo + step * number`` on.
+    """``name``: the `count` places from ``lo + step * number`` on of a dimension that is replicated.
 
-    `stretches` say which element is at which place for all devices, what is at none of them is `fill`; the device has
-    its `number` along the `axes`, of which there are `parts`.
+    `stretches` say, for all devices, which element is at which place; other places are `fill`. `number` is the position
+    of the device along the `axes`, which have `parts` devices.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Part:
 
     @property
     def places(self) -> tuple[int, int]:
-        """The first place of all devices, and the one behind the last."""
+        """The first place of any device, and one past the last."""
         last = self.step * (self.parts - 1)
         return self.lo + min(0, last), self.lo + max(0, last) + self.count
 
@@ -103,7 +103,7 @@ Fetch = Exchange | Whole | Part
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """``name``: how many values of an index, int32, come before this device's block of `extent`."""
+    """``name``: how many values of an index come before this device's block of `extent`, as int32."""
 
     name: str
     axes: Axes
@@ -112,11 +112,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """``name``: the parts of a reduction that devices along `axes` have, as one; there are `parts` devices.
+    """``name``: the partial results of a reduction, combined over the `parts` devices along `axes`.
 
-    What was there before is combined with it, if it `joins`. Where a part is a state of several components, or one that
-    is not the result, these have the types `states`. Of some dimensions, by number, each of so many devices
-    along axes gets its block alone, as `kept` says.
+    If it `joins`, the previous value is combined with it. Where a partial result is a state of several components, or a
+    state that is not yet the result, `states` are their types. `kept` lists, by number, the dimensions of which each
+    device keeps its own block only, with their axes and the number of devices.
     """
 
     name: str
@@ -131,14 +131,14 @@ class Combine:
 
     @property
     def scattered(self) -> tuple[tuple[int, Axes, int], ...]:
-        """The dimensions whose blocks come to the devices that keep them, and to no others."""
+        """The dimensions whose blocks are sent only to the devices that keep them (reduce-scatter)."""
         if self.reducer not in (Reducer.SUM, Reducer.MEAN) or self.dtype == "bool":
             return ()
         return tuple(each for each in self.kept if {*each[1]} <= {*self.axes})
 
     @property
     def left(self) -> Axes:
-        """The axes along which every device gets the same."""
+        """The axes along which every device gets the same result (all-reduce)."""
         gone = {axis for _, axes, _ in self.scattered for axis in axes}
         return tuple(axis for axis in self.axes if axis not in gone)
 
@@ -148,7 +148,7 @@ Collective = Fetch | Start | Combine
 
 @dataclass(frozen=True, slots=True)
 class ShardedPlan:
-    """The plan of one device, which calls `collectives` as Python functions.
+    """The plan of one device, in which the `collectives` are calls of Python functions.
 
     Of parameters, initial values and results by name there are `layouts` and `shapes`; `blocks` are the extents on one
     device, `padded` those that all blocks have together: those of the shape or more.
@@ -162,6 +162,6 @@ class ShardedPlan:
     padded: Mapping[str, tuple[int, ...]]
 
     def even(self, name: str) -> Layout:
-        """How an array is cut that JAX has in blocks: along dimensions that divide into equal ones."""
+        """The layout of the JAX array: cut only along dimensions that divide into equal blocks."""
         ends = zip(self.layouts[name], self.shapes[name], self.padded[name], strict=True)
         return tuple(along if extent == padded else () for along, extent, padded in ends)

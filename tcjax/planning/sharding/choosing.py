@@ -1,4 +1,4 @@
-"""What moves between devices, where there is a choice: indices or tables, parts of results or operands: by bytes."""
+"""Which of two things moves between devices, by bytes: indices or tables, partial results or operands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,14 +23,14 @@ Given = Mapping[str, tuple[Layout, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The statements of a program without calls, which of their indices are cut, and how tensors lie."""
+    """The statements of a program without calls, which of their indices are cut, and the layouts of tensors."""
 
     layouts: Layouts
     formulas: list[CutFormula]
     axes: Mapping[str, Axes]
 
     def bytes(self) -> float:
-        """What a device sends, in bytes. Infinite where devices cannot compute it so."""
+        """What a device sends, in bytes. Infinite if the program cannot be sharded in this way."""
         collectives: dict[str, Collective] = {}
         layouts = self.layouts
         try:
@@ -44,9 +44,9 @@ class Way:
 
 
 def way(bound: ranges.Bound, axes: Mapping[str, Axes], sizes: Mapping[str, int], given: Given) -> Way:
-    """The first way, in which devices look nothing up for others. How some tensors lie may be `given`.
+    """The first way, in which no device looks elements up for others. Layouts of some tensors may be `given`.
 
-    Raises `CompileError` (TC0811) for what devices cannot compute in parts.
+    Raises `CompileError` (TC0811) for a program that cannot be sharded.
     """
     known = {name: layout for name, (layout, _) in given.items()}
     statements = enumerate(bound.function.statements)
@@ -55,7 +55,7 @@ def way(bound: ranges.Bound, axes: Mapping[str, Axes], sizes: Mapping[str, int],
 
 
 def cheapest(first: Way) -> Way:
-    """The way in which the fewest bytes move, one choice after the other, until none is better."""
+    """The way that moves the fewest bytes, found by trying one change after another until none helps."""
     best, least, is_new = first, None, True
     while is_new:
         is_new = False
@@ -76,9 +76,9 @@ def cheapest(first: Way) -> Way:
 
 
 def _answered(table: str, old: Way) -> Way | None:
-    """The way in which each device looks up for all what it has of a table: ``T(I(i))`` is a sum over rows.
+    """The way in which each device looks up its rows of a table for all devices: ``T(I(i))`` becomes a sum over rows.
 
-    None where data say nowhere which element of a cut dimension is read, or devices cannot compute it so.
+    None if no subscript of a cut dimension is data, or if the program cannot be sharded in this way.
     """
     bound, held = old.layouts.bound, old.layouts.held[table]
     axes = dict(old.axes)
@@ -91,7 +91,7 @@ def _answered(table: str, old: Way) -> Way | None:
             return expr
         looked = {d for d, subscript in enumerate(expr.indices) if held[d] and subscript.is_data}
         if looked and expr not in sums:
-            # No program names an index so.
+            # No program can contain this name.
             own = {dimension: IndexVar(f"{table}.{dimension}.row{len(sums)}") for dimension in sorted(looked)}
             rows.update({row: _ends(bound, table, dimension) for dimension, row in own.items()})
             axes.update({row.name: held[dimension] for dimension, row in own.items()})
@@ -115,7 +115,7 @@ def _answered(table: str, old: Way) -> Way | None:
 
 
 def _summed(read: ir.Access, rows: Mapping[int, IndexVar], bound: ranges.Bound) -> ir.Reduce:
-    """What data say is read, as a sum over the `rows`, an index for each of some dimensions, of which one counts."""
+    """A read at subscripts that are data, as a sum over the `rows`, one index for each of these dimensions."""
     subscripts, conditions = list(read.indices), list[ir.Expr]()
     for dimension, row in rows.items():
         place = _clamped(_value(subscripts[dimension]), *_ends(bound, read.tensor.name, dimension))
@@ -127,15 +127,16 @@ def _summed(read: ir.Access, rows: Mapping[int, IndexVar], bound: ranges.Bound) 
 
 
 def _ends(bound: ranges.Bound, name: str, dimension: int) -> tuple[int, int]:
-    """The first subscript of a dimension, and the one behind the last."""
+    """The first subscript of a dimension, and one past the last."""
     first = bound.origins[name][dimension]
     return first, first + bound.shapes[name][dimension]
 
 
 def _gathered(number: int, old: Way) -> Way | None:
-    """The way in which devices get the operands of a statement and compute their blocks of its result alone.
+    """The way in which devices fetch the operands of a statement, and each computes its own block of the result.
 
-    None where the result is in no blocks that others have parts of, or that would be more than what it saves.
+    None if no other device has partial results of a block, or if it would compute more points than the result has
+    elements.
     """
     formula, layouts = old.formulas[number], old.layouts
     if not formula.scattered:
@@ -152,16 +153,16 @@ def _gathered(number: int, old: Way) -> Way | None:
     for dimension, axes in formula.scattered.items():
         index = left[dimension].bare
         if index is None:
-            index = IndexVar(f"{name}.{dimension}.row")  # No program names an index so.
+            index = IndexVar(f"{name}.{dimension}.row")  # No program can contain this name.
             lo, hi = box[index] = _ends(layouts.bound, name, dimension)
             place = _value(left[dimension])
             if place.dtype != "int32":
-                # What is beyond is dropped, and stays beyond.
+                # Values out of bounds are dropped, and must stay out of bounds.
                 place = _clamped(place, lo - 1, hi + 1)
             guards.append(ir.Binary("==", place, ir.Index(index), "bool"))
             left[dimension] = Affine.of(index)
         cut[index] = axes
-    assert isinstance(statement, ir.Accumulate), "only reductions have parts"
+    assert isinstance(statement, ir.Accumulate), "only reductions have partial results"
     gone = (index for index in ir.left_indices(statement) if not any(index in each.variables for each in left))
     other = replace(
         statement,
@@ -169,7 +170,7 @@ def _gathered(number: int, old: Way) -> Way | None:
         reduction=(*statement.reduction, *gone),
         domain=replace(statement.domain, guard=ir.conjunction(guards)),
     )
-    # Every device goes through all points then.
+    # Every device then visits all points.
     points = prod(hi - lo for lo, hi in formula.box.values())
     if other != statement and points > prod(layouts.padded(name)):
         return None
@@ -179,7 +180,7 @@ def _gathered(number: int, old: Way) -> Way | None:
 
 
 def _value(subscript: Affine) -> ir.Expr:
-    """A subscript that data decide, as an integer that is not rounded."""
+    """A subscript that is data, as an integer expression without rounding."""
     match subscript.terms:
         case ((ir.Data(value), weight),) if weight.constant == 1 and subscript.base.constant == 0:
             return value if value.dtype in ("int32", "int64", "uint32", "uint64") else ir.Cast(value, "int32")
@@ -188,7 +189,7 @@ def _value(subscript: Affine) -> ir.Expr:
 
 
 def _clamped(value: ir.Expr, lo: int, hi: int) -> ir.Expr:
-    """The value inside of ``lo:hi``, as int32."""
+    """The value clamped to ``lo:hi``, as int32."""
     if lo > 0 or not value.dtype.startswith("u"):
         value = ir.Binary("max", value, ir.Const(lo, value.dtype), value.dtype)
     value = ir.Binary("min", value, ir.Const(hi - 1, value.dtype), value.dtype)

@@ -1,4 +1,4 @@
-"""The statements of one device's program, as they come to it."""
+"""The statements of one device's program, emitted one by one."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from .local import Local
 
 @dataclass
 class Emitted:
-    """Statements with their boxes, and the tensors that they name; `collectives` are called as Python functions."""
+    """Statements with their boxes, and the tensors in them; `collectives` are calls of Python functions."""
 
     collectives: dict[str, Collective]
     shapes: dict[str, tuple[int, ...]]
@@ -19,16 +19,16 @@ class Emitted:
     statements: list[ir.Statement] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
     dtypes: dict[str, str] = field(default_factory=dict)
-    # The tensors that hold what was fetched, by that; and what is worth to be computed once, with what it reads.
+    # The tensors that hold fetched elements, by fetch; and values worth computing once, with what they read.
     known: dict[Fetch, str] = field(default_factory=dict)
     once: dict[Hashable, tuple[ir.Tensor, frozenset[str]]] = field(default_factory=dict)
 
     def sized(self, tensor: ir.Tensor) -> ir.Tensor:
-        """The tensor with the extents that it has on a device."""
+        """The tensor with its extents on one device."""
         return replace(tensor, shape=tuple(map(Size.of, self.shapes[tensor.name])))
 
     def tensor(self, name: str, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
-        """A tensor of the device's own, with a name that begins so."""
+        """A new local tensor, whose name begins with the given one."""
         own = f"{name}{len(self.shapes)}"
         self.shapes[own], self.origins[own] = shape, origin
         return self.sized(ir.Tensor(own, dtype, ()))
@@ -42,7 +42,7 @@ class Emitted:
         self.boxes.append(box)
 
     def fetched(self, local: Local, statement: ir.Define | ir.Accumulate) -> None:
-        """What a statement reads of other devices, and where its blocks begin."""
+        """Emits what a statement fetches from other devices, and where its blocks begin."""
         self.shapes |= local.shapes
         self.origins |= local.origins
         for start in local.starts.values():
@@ -54,7 +54,7 @@ class Emitted:
             self.fetch(fetch, self.sized(ir.Tensor(fetch.tensor, self.dtypes[fetch.tensor], ())))
 
     def fetch(self, fetch: Fetch, given: ir.Tensor) -> ir.Tensor:
-        """What devices give one another of a tensor."""
+        """Emits one fetch from a tensor."""
         shape = list(self.shapes[given.name])
         shape[fetch.dimension] = fetch.count if not isinstance(fetch, Whole) else fetch.extent
         self.shapes[fetch.name] = tuple(shape)

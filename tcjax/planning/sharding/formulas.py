@@ -14,8 +14,9 @@ from .mistakes import refused
 class CutFormula:
     """A statement with numbers for sizes, and which of its indices are cut.
 
-    A device computes what it has for all elements of dimensions of the target that are `scattered`, and keeps a block.
-    The axes of all indices that the mesh should cut are `named`, also of those that this statement has whole.
+    Along the dimensions of the target that are `scattered`, a device computes partial results for all elements and
+    keeps one block. `named` are the axes of all indices that the user sharded, including those that this statement does
+    not cut.
     """
 
     number: int
@@ -28,9 +29,9 @@ class CutFormula:
     _lines: dict[tuple[str, int, Affine, bool], tuple[Axes, Line] | None] = field(default_factory=dict)
 
     def line(self, tensor: str, dimension: int, subscript: Affine, *, filled: bool = False) -> tuple[Axes, Line] | None:
-        """What a subscript reads as a cut index goes on; None where none is in it, or it follows no line.
+        """What a subscript reads as its cut index increases; None if it does not read along a line.
 
-        With `filled` there is a constant beyond the dimension.
+        With `filled`, places beyond the dimension read a constant.
         """
         key = tensor, dimension, subscript, filled
         if key not in self._lines:
@@ -46,16 +47,16 @@ class CutFormula:
 
     @property
     def as_named(self) -> "CutFormula":
-        """The statement with every index cut that the mesh should cut."""
+        """The statement, with every index cut that the user sharded."""
         return replace(self, cut={**self.named, **self.cut}, _lines={})
 
     def cut_in(self, subscript: Affine) -> frozenset[IndexVar]:
-        """The cut indices of a subscript. Data in it is read for the points of a block, whatever says where."""
+        """The cut indices of a subscript. Data in it is read at the points of the block."""
         return subscript.rewrite(lambda atom: 0 if isinstance(atom, ir.Data) else atom).variables & self.cut.keys()
 
 
 def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes: Mapping[str, Axes]) -> CutFormula:
-    """The statement, its indices cut. Raises `CompileError` (TC0811) for one that no device could compute alone."""
+    """The statement with its indices cut. Raises `CompileError` (TC0811) if it needs whole tensors."""
     if not isinstance(statement, (ir.Define, ir.Accumulate)):
         assert isinstance(statement, ir.ApplyForeign), "other definitions are in place of their calls"
         raise refused(

@@ -1,4 +1,4 @@
-"""Inline reductions over a cut index, as statements of their own: devices combine whole statements.
+"""Inline reductions over a cut index become statements of their own: devices combine the results of whole statements.
 
 ``O(i) = X(i) / sum[j](X(j))`` is ``S() +=! X(j)  O(i) = X(i) / S()`` where j is cut.
 """
@@ -15,9 +15,9 @@ Formula = ir.Define | ir.Accumulate
 
 
 def hoisted(bound: Bound, cut: Collection[str]) -> Bound:
-    """The program whose inline reductions over indices of these names are statements of their own.
+    """The program with inline reductions over indices of these names as statements of their own.
 
-    Sizes must be numbers, and given ranges guards. One at a rank is the whole value of its statement.
+    Sizes must be numbers, and given ranges guards. A reduction with a rank is the whole value of its statement.
     """
     found = _Hoisting(bound, cut)
     number = 0
@@ -38,11 +38,11 @@ class _Inner:
 class _Hoisting:
     bound: Bound
     cut: Collection[str]
-    # What has been computed, by its form, and what that reads.
+    # Reductions computed so far, by their form, and what they read.
     known: dict[transforms.CommonForm, tuple[ir.Tensor, tuple[int, ...], frozenset[str]]] = field(default_factory=dict)
 
     def visit(self, number: int) -> int:
-        """Takes one reduction out of a statement; the number of the next statement to visit."""
+        """Takes one reduction out of a statement. Gives the number of the next statement to visit."""
         statement = self.bound.function.statements[number]
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             plain = self._plain(statement)
@@ -56,7 +56,7 @@ class _Hoisting:
         return number + 1
 
     def _plain(self, statement: Formula) -> Formula:
-        """The statement as an accumulation where its whole value is one, and with sums for means of guarded points."""
+        """The statement as an accumulation if its value is a reduction; a mean over guarded points becomes sums."""
         if not transforms.is_one_to_one(statement.indices):
             return statement
         match statement:
@@ -93,7 +93,7 @@ class _Hoisting:
         return any(index.name in self.cut for index in indices)
 
     def _inside(self, expr: ir.Expr, conditions: tuple[ir.Expr, ...]) -> Iterator[_Inner]:
-        """The reductions over cut indices, those inside of others first."""
+        """The reductions over cut indices, innermost first."""
         match expr:
             case ir.Select(condition, then, otherwise):
                 yield from self._inside(condition, conditions)
@@ -111,20 +111,20 @@ class _Hoisting:
                     yield from self._inside(part, conditions)
 
     def _take(self, number: int, statement: Formula, inner: _Inner) -> int:
-        """Puts a reduction in front of the statement, unless it is there; how many statements further to go on."""
+        """Inserts a reduction before the statement, unless it is already there. Gives how many statements to skip."""
         bound, box, reduce = self.bound, self.bound.boxes[number], inner.reduce
         if inner.conditions and transforms.reads_beside(bound, reduce, box):
             reduce = replace(reduce, guard=ir.conjunction((*inner.conditions, *ir.conjuncts(reduce.guard))))
         free = tuple(dict.fromkeys(transforms.free_of(reduce)))
         if statement.value == reduce and statement.indices == tuple(map(Affine.of, free)):
-            # It has a statement of its own already.
+            # It already has a statement of its own.
             return 1
         lows = tuple(box[index][0] for index in free)
         form = transforms.form_of(bound, reduce, free, box)
         there = self.known.get(form)
         count = 0
         if there is None or there[1] != lows:
-            name = f"{statement.target.name}.{_word(reduce)}{number}"  # No program names tensors so.
+            name = f"{statement.target.name}.{_word(reduce)}{number}"  # No program can contain this name.
             tensor = transforms.local_tensor(name, reduce.dtype, len(free))
             own: Formula = ir.Define(tensor, tuple(map(Affine.of, free)), reduce, span=reduce.span)
             if not reduce.reducer.is_ranked:
@@ -159,7 +159,7 @@ class _Hoisting:
 
 
 def _parts(statement: Formula) -> Iterator[tuple[ir.Expr, tuple[ir.Expr, ...]]]:
-    """What a statement computes, each with the conditions on which it does."""
+    """The values that a statement computes, each with the conditions under which it does."""
     value, *others = ir.parts_of(statement)
     for part in others:
         yield part, ()

@@ -1,4 +1,4 @@
-"""How many steps of a loop devices compute between two exchanges."""
+"""How many steps of a loop devices run between two exchanges."""
 
 from collections.abc import Mapping
 from math import prod
@@ -12,23 +12,24 @@ from ..data.stages import Call, CallForeign, Plan
 from .blocks import Collective, Exchange
 from .telling import sent
 
-# So many steps at most, and statements in them: each is planned and compiled by itself.
+# Most steps, and most statements in them: each statement is planned and compiled separately.
 MOST_STEPS: Final = 12
 MOST_STATEMENTS: Final = 48
 
 
 def seconds_of(plan: Plan, collectives: Mapping[str, Collective], sizes: Mapping[str, int]) -> float:
-    """What a plan takes on one device, with the exchanges."""
+    """The seconds that a plan takes on one device, with its exchanges."""
     return plan_price(plan).seconds + sum(_seconds(plan, collectives, sizes))
 
 
 def steps_between(
     step: transforms.OneStep, stage: Call, collectives: Mapping[str, Collective], sizes: Mapping[str, int]
 ) -> int:
-    """How many steps make the loop of a stage fastest, if devices exchange what all of them need before the first.
+    """The number of steps between exchanges for which the loop of a stage is fastest.
 
-    One where they exchange nothing. A wider halo takes one message as well; what neighbours compute twice grows with
-    it. After Demmel et al., "Avoiding communication in sparse matrix computations", IPDPS 2008.
+    Devices exchange what all these steps need before the first one. The number is 1 if nothing is exchanged. A wider
+    halo still takes one message, but neighbours compute more points twice. After Demmel et al., "Avoiding communication
+    in sparse matrix computations", IPDPS 2008.
     """
     assert stage.steps is not None
     count, inner = stage.steps.count, stage.plan
@@ -39,7 +40,7 @@ def steps_between(
     computing = plan_price(inner).seconds
     most = min(count, MOST_STEPS, MOST_STATEMENTS // max(1, len(step.bound.function.statements)))
     most = min([most, *(block // width for width, block in growths if width)])
-    # Rows of which only the last ones are needed are handed on, but not to another loop.
+    # If only the last rows are needed, they are carried from step to step, but not into another loop.
     whole = any(kept.dimension is not None and not kept.stays for kept in stage.steps.kept)
 
     def seconds(size: int) -> float:
@@ -65,7 +66,7 @@ def _seconds(plan: Plan, collectives: Mapping[str, Collective], sizes: Mapping[s
 
 
 def _growths(plan: Plan, collectives: Mapping[str, Collective]) -> list[tuple[int, int]]:
-    """The width of the halo at the wider side, and the block, of each dimension that has one."""
+    """For each dimension with a halo, its width on the wider side, and the block."""
     found: dict[tuple[str, ...], tuple[int, int]] = {}
     for stage in plan.stages:
         if isinstance(stage, CallForeign) and isinstance(fetch := collectives.get(stage.function), Exchange):

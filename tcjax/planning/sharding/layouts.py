@@ -1,4 +1,4 @@
-"""Who holds what: how each tensor and each index is cut."""
+"""Which device holds what: how each tensor and each index is cut."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from .formulas import CutFormula
 from .mistakes import refused, show_axes, show_layout
 from .moves import moves
 
-# Dimensions that one index addresses have blocks of one size where that makes none larger than so many times its own.
+# Dimensions that one index addresses get blocks of equal size, if no block grows by more than this factor.
 MOST_PADDING = 2
 
-# So many elements before a block, and behind it.
+# Number of elements before a block, and after it.
 Margin = tuple[int, int]
-# Of tensors by name, for each dimension.
+# Margins of each dimension, by the name of the tensor.
 Margins = Mapping[str, tuple[Margin, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A device's values of an index: `block` of them from ``first + block * number`` on, `number` being its place.
+    """A device's values of an index: `block` values from ``first + block * number`` on, where `number` is its position.
 
-    It computes those of a `margin` too. All blocks together have others than the index, if they are `is_uneven`; then,
-    or in a margin that does not `goes_round`, some are no values of the index.
+    It also computes the values of a `margin`. If the span `is_uneven`, the blocks together do not cover exactly the
+    range of the index. Then, or in a margin unless the index `goes_round`, some values are outside the range.
     """
 
     axes: Axes
@@ -42,13 +42,13 @@ class Span:
 
     @property
     def values(self) -> tuple[int, int]:
-        """The first value on the first device, and the one behind the last."""
+        """The first value on the first device, and one past its last."""
         return self.first - self.margin[0], self.first + self.block + self.margin[1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """A cut index in a subscript of a left side, ``step * index + shift + (0 .. step - 1)``."""
+    """A cut index in a subscript of the left side, ``step * index + shift + (0 .. step - 1)``."""
 
     index: IndexVar
     step: int
@@ -59,8 +59,8 @@ class _Left:
 class Layouts:
     """How devices hold tensors: the axes that cut each dimension, and its extent on one device.
 
-    `sizes` counts the devices along each axis. How some tensors lie may be `given`. Of some a device also computes
-    `margins`, where an index along some axes goes on behind its end as it began: those go `round`.
+    `sizes` is the number of devices along each axis. Layouts of some tensors may be `given`. Of some tensors a device
+    also computes `margins`. Along the axes in `round`, an index that runs past its end continues at its beginning.
     """
 
     bound: ranges.Bound
@@ -72,7 +72,7 @@ class Layouts:
     round: frozenset[Axes] = frozenset()
 
     def settle(self, formulas: Iterable[CutFormula]) -> None:
-        """The layout of every tensor. Raises `CompileError` (TC0811) where statements do not fit together."""
+        """The layout of every tensor. Raises `CompileError` (TC0811) where statements need different layouts."""
         formulas = list(formulas)
         self.held |= {name: layout for name, (layout, _) in self.given.items()}
         for formula in formulas:
@@ -83,26 +83,26 @@ class Layouts:
         self._measure(formulas)
 
     def parts(self, along: Axes) -> int:
-        """How many blocks an index along these axes has."""
+        """The number of blocks of an index along these axes."""
         return prod(self.sizes[axis] for axis in along)
 
     def margin(self, name: str, dimension: int) -> Margin:
         return self.margins[name][dimension] if name in self.margins else (0, 0)
 
     def extents(self, name: str) -> tuple[int, ...]:
-        """The shape of a device's part of a tensor, with margins."""
+        """The shape of a tensor on one device, with margins."""
         return tuple(block + sum(self.margin(name, d)) for d, block in enumerate(self.blocks[name]))
 
     def origin(self, name: str) -> tuple[int, ...]:
-        """The subscripts of the first element of a device's part."""
+        """The subscripts of the first element of a tensor on one device."""
         return tuple(first - self.margin(name, d)[0] for d, first in enumerate(self.bound.origins[name]))
 
     def padded(self, name: str) -> tuple[int, ...]:
-        """The extents that all blocks have together."""
+        """The extents of all blocks together."""
         return tuple(b * self.parts(a) for b, a in zip(self.blocks[name], self.held[name], strict=True))
 
     def spans(self, formula: CutFormula) -> dict[IndexVar, Span]:
-        """The values of each cut index of a statement on one device."""
+        """One device's values of each cut index of a statement."""
         return {index: self._span(formula, index) for index in formula.cut}
 
     def takers(self, ends: tuple[int, int], span: Span) -> frozenset[int]:
@@ -114,7 +114,7 @@ class Layouts:
         return frozenset(number for number, first in firsts.items() if first < hi and lo < first + span.block)
 
     def _write(self, formula: CutFormula) -> None:
-        """The layout of a statement's target, the same for all statements on it."""
+        """The layout of a statement's target, which must be the same for all statements that write it."""
         statement, target = formula.statement, formula.statement.target
         layout = tuple(
             formula.scattered.get(dimension, ()) if left is None else formula.cut[left.index]
@@ -144,7 +144,7 @@ class Layouts:
             yield None if not indices else self._left(formula, subscript, min(indices, key=str))
 
     def _left(self, formula: CutFormula, subscript: Affine, index: IndexVar) -> _Left:
-        """Raises `CompileError` (TC0811) where devices would write the same elements, or those of others."""
+        """Raises `CompileError` (TC0811) if devices would write the same elements, or elements of other devices."""
         step = subscript.weight(index).constant or 0
         rest = subscript - Affine.of(index).scale(step)
         ends = None if index in rest.variables or rest.is_data else Known.over(formula.box).bounds(rest)
@@ -158,7 +158,7 @@ class Layouts:
         return _Left(index, step, ends[0])
 
     def _check_scatter(self, formula: CutFormula) -> None:
-        """Data decides where points of a cut index go: as if it were reduced."""
+        """Data decides which elements the points of a cut index write: treated like a reduced index."""
         statement = formula.statement
         if isinstance(statement, ir.Define):
             raise refused(
@@ -168,9 +168,9 @@ class Layouts:
             )
 
     def _wanted(self, tensor: ir.Tensor, formulas: Iterable[CutFormula]) -> Layout:
-        """A parameter's layout: a dimension is cut where every read follows an index along the same axes.
+        """A parameter's layout: a dimension is cut if every read follows an index along the same axes.
 
-        Where statements have such an index whole, or data say which elements others read, devices move what they need.
+        Where a statement does not cut such an index, or reads elements that data chooses, devices fetch what they need.
         """
         found: list[Layout] = []
         meant: list[Layout] = []
@@ -196,7 +196,7 @@ class Layouts:
         return tuple(layout)
 
     def _measure(self, formulas: list[CutFormula]) -> None:
-        """The extents of blocks; alike along an index, so that neighbours have what lies beyond a block."""
+        """The extents of blocks; equal along an index where possible, so that halos come from neighbours."""
         extents: dict[tuple[str, int], int] = {}
         steps: dict[tuple[str, int], int] = {}
         links: list[list[tuple[tuple[str, int], int]]] = []
@@ -251,7 +251,7 @@ class Layouts:
             if line is None or not line[1].step or self.blocks[name][dimension] % line[1].step:
                 continue
             block = self.blocks[name][dimension] // line[1].step
-            # Where the block of the first device begins.
+            # The first value of the first device's block.
             bounds = Known.over(formula.box).bounds(line[1].place - Affine.of(index).scale(line[1].weight))
             for first in {lo, *(() if bounds is None else (-(bounds[0] // line[1].weight),))}:
                 if first <= lo and hi <= first + parts * block:
@@ -260,7 +260,7 @@ class Layouts:
         return Span(along, first, block, (first, parts * block) != (lo, hi - lo))
 
     def _reads(self, formula: CutFormula, index: IndexVar) -> Iterator[tuple[str, int, Affine]]:
-        """The dimensions cut along an index that are read along it."""
+        """The reads along an index, of dimensions that are cut along it."""
         for access in ir.accesses_of(formula.statement):
             for dimension, subscript in enumerate(access.indices):
                 name = access.tensor.name
@@ -268,7 +268,7 @@ class Layouts:
                     yield name, dimension, subscript
 
     def _moved(self, formula: CutFormula, index: IndexVar, first: int, block: int) -> int:
-        """How many elements along the index go to other devices with such blocks."""
+        """How many elements along the index move between devices with these blocks."""
         total = 0
         box = {**formula.box, index: (first, first + block)}
         for name, dimension, subscript in self._reads(formula, index):

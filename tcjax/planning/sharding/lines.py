@@ -1,7 +1,8 @@
-"""Which elements the points of a cut index read along a dimension: runs of elements along a line of places.
+"""Which elements the points of a cut index read along a dimension, as runs of elements on a line of places.
 
-Where a subscript is a function of one sum of indices, that sum numbers the places. It is shifted and turned so that
-most places are the elements themselves: of ``wrap(i - 1)`` place -1 is the last element, all others are what they say.
+Where a subscript is a function of one sum of indices, that sum numbers the places. It is shifted and reversed so that
+most places are the elements themselves: for ``wrap(i - 1)``, place -1 is the last element and every other place is the
+element of that number.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,13 @@ from ...symbolic import Affine, Box, IndexVar
 from ...symbolic.runs import Run, direction, runs_along
 from ...transforms import Known
 
-# A subscript in more runs than that is no line.
+# A subscript with more runs than this is not treated as a line.
 MOST_RUNS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The places from `place` on have the elements of a run, or a constant: then `run` is None."""
+    """`count` places from `place` on, which hold the elements of a run, or, if `run` is None, a constant."""
 
     place: int
     count: int
@@ -35,7 +36,7 @@ class Stretch:
         return run is None or (run.start == self.place and (run.stride == 1 or self.count == 1))
 
     def part(self, lo: int, hi: int) -> "Stretch":
-        """What is at the places ``lo:hi``, which it has."""
+        """The part at the places ``lo:hi``, which must lie in it."""
         run = None if self.run is None else self.run.part(lo - self.place, hi - lo)
         return Stretch(lo, hi - lo, run)
 
@@ -45,9 +46,9 @@ Stretches = tuple[Stretch, ...]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`place` as a sum of indices, of which the cut one counts `weight` times; and what is there.
+    """`place` is a sum of indices, in which the cut index has this `weight`; `stretches` say what is at each place.
 
-    Elements count from the first of the dimension.
+    Elements are numbered from the first of the dimension.
     """
 
     place: Affine
@@ -56,15 +57,15 @@ class Line:
 
     @property
     def step(self) -> int:
-        """The distance of the elements of neighbours; 0 where they are at no regular distance."""
+        """The distance between elements that adjacent values of the index read; 0 if it is not constant."""
         longest = max(self.stretches, key=lambda s: s.count if s.run is not None else 0, default=None)
         return 0 if longest is None or longest.run is None else abs(longest.run.stride * self.weight)
 
 
 def line_of(subscript: Affine, index: IndexVar, box: Box, first: int, extent: int, *, filled: bool) -> Line | None:
-    """The line of a subscript with a cut index; None where there is none.
+    """The line of a subscript with a cut index, or None.
 
-    Places that read no element are left out; with `filled` a constant is there.
+    Places out of bounds are left out; with `filled` they hold a constant.
     """
     line = None if subscript.is_data else direction(subscript)
     ends = None if line is None else Known.over(box).bounds(line)
@@ -83,7 +84,7 @@ def line_of(subscript: Affine, index: IndexVar, box: Box, first: int, extent: in
 
 
 def _within(stretch: Stretch, extent: int, filled: bool) -> Iterator[Stretch]:
-    """The parts whose elements are there, and what is in the place of others."""
+    """The parts that are in bounds; with `filled`, also the parts that are not, as constants."""
     run = stretch.run
     assert run is not None, "elements are given"
     if run.stride == 0:
@@ -101,7 +102,7 @@ def _within(stretch: Stretch, extent: int, filled: bool) -> Iterator[Stretch]:
 
 
 def _straight(line: Line) -> Line:
-    """The line whose places are the elements, in as long a run as there is."""
+    """The line, shifted and reversed so that in its longest run each place is the element of that number."""
     steady = [s for s in line.stretches if s.run is not None and (abs(s.run.stride) == 1 or s.count == 1)]
     if not steady:
         return line
@@ -120,7 +121,7 @@ def _straight(line: Line) -> Line:
 
 
 def _freed(stretch: Stretch) -> Iterator[Stretch]:
-    """Apart what is the element of its own place at an end: it belongs to what is beside it."""
+    """Splits off an end element that is at its own place: it belongs to the adjacent stretch."""
     run = stretch.run
     if run is not None and run.stride != 1 and stretch.count > 1:
         if run.start == stretch.place:
@@ -133,7 +134,7 @@ def _freed(stretch: Stretch) -> Iterator[Stretch]:
 
 
 def merged(first: Stretches, second: Stretches) -> Stretches | None:
-    """What is at the places of both; None where they do not agree."""
+    """The union of both; None if they disagree at a place."""
     cuts = sorted({end for s in (*first, *second) for end in (s.place, s.end)})
     found: list[Stretch] = []
     for lo, hi in pairwise(cuts):
@@ -147,14 +148,14 @@ def merged(first: Stretches, second: Stretches) -> Stretches | None:
 
 
 def _joint(a: Stretch, b: Stretch) -> Stretch | None:
-    """Two stretches as one, where the second goes on as the first does."""
+    """Two stretches as one, if the second continues the first."""
     if a.end != b.place:
         return None
     if a.run is None or b.run is None:
         return Stretch(a.place, a.count + b.count, None) if a.run is b.run else None
     stride = a.run.stride if a.count > 1 else b.run.start - a.run.start
     if stride != 1 and (a.run.last == a.end - 1 or b.run.start == b.place):
-        # An element in its own place goes on as such.
+        # Keep elements that are at their own places in a run of such elements.
         return None
     if b.run.start != a.run.start + stride * a.count or (b.count > 1 and b.run.stride != stride):
         return None

@@ -17,7 +17,7 @@ from .moves import moves
 
 KINDS: Final = {Exchange: "halo", Whole: "all", Part: "part"}
 
-# A view that takes more moves between devices is not worth it: they get the whole dimension.
+# Most moves between devices for one view; if it needs more, devices gather the whole dimension.
 MOST_MOVES = 8
 
 
@@ -44,7 +44,7 @@ class _View:
         return self.ranges[-1][1]
 
     def joined(self, other: "_View") -> bool:
-        """Takes in another view, if that reads the same elements at the same places."""
+        """Merges another view into this one, if both agree about the elements at each place."""
         if (self.axes, self.step) != (other.axes, other.step):
             return False
         if self.fill != other.fill and self.fill is not None and other.fill is not None:
@@ -84,13 +84,13 @@ def _union(*given: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 
 @dataclass
 class Local:
-    """A statement over one device's blocks: its accesses by the names of what it fetches, its indices with starts."""
+    """A statement over one device's blocks: it reads what was fetched, and adds the block's start to indices."""
 
     layouts: Layouts
     formula: CutFormula
     spans: Mapping[IndexVar, Span]
     box: Box
-    # What other statements have fetched, and is what it was; `taken` counts the names of all.
+    # What other statements have fetched and is still valid; `taken` is the number of names in use.
     known: Mapping[Fetch, str]
     taken: int
     fetches: dict[str, Fetch] = field(default_factory=dict)
@@ -98,12 +98,12 @@ class Local:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     origins: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _views: dict[tuple[str, int], list[_View]] = field(default_factory=dict)
-    # For each tensor, the dimensions along which one read leaves the block.
+    # For each tensor and each of its reads, the dimensions along which the read leaves the block.
     _leaving: dict[str, set[frozenset[int]]] = field(default_factory=dict)
     _is_complete: bool = False
 
     def statement(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
-        """The statement over the device's values of the indices."""
+        """The statement over this device's values of the indices."""
         bound = frozenset[IndexVar]()
         if isinstance(statement.value, ir.Reduce):
             bound = self.spans.keys() & {*statement.value.indices}
@@ -111,14 +111,14 @@ class Local:
             statement = replace(statement, value=replace(statement.value, guard=guard))
         guards = (*ir.conjuncts(statement.domain.guard), *self._masks(self.spans.keys() - bound))
         statement = replace(statement, domain=ir.Domain((), ir.conjunction(guards)))
-        # Reads of one tensor share what is fetched for them: all are seen before the first is named.
+        # Reads of one tensor share a fetch, so visit all of them before naming the first.
         ir.rebuild_statement(statement, self.expr)
         self._is_complete = True
         self.starts.clear()
         return ir.rebuild_statement(statement, self.expr)
 
     def masks(self, indices: Collection[IndexVar]) -> tuple[ir.Expr, ...]:
-        """That the values of the indices are some of the program, on one device."""
+        """Conditions that the indices, on one device, are in the program's ranges."""
         return tuple(map(self.expr, self._masks(indices)))
 
     def _masks(self, indices: Collection[IndexVar]) -> Iterator[ir.Expr]:
@@ -150,7 +150,7 @@ class Local:
                 return ir.rebuild(expr, self.expr)
 
     def _asks_whether_there(self, condition: ir.Expr, read: ir.Access) -> bool:
-        """Whether a condition only says that a subscript along a cut dimension has an element: ``0 <= i - 1``."""
+        """Whether a condition only says that a subscript along a cut dimension is in bounds: ``0 <= i - 1``."""
         name = read.tensor.name
         for dimension, subscript in enumerate(read.indices):
             if self.formula.line(name, dimension, subscript, filled=True) is None or not self._is_cut(name, dimension):
@@ -176,12 +176,12 @@ class Local:
     def _start(self, index: IndexVar) -> Start:
         if index not in self.starts:
             span = self.spans[index]
-            # No program names tensors so.
+            # No program can contain this name.
             self.starts[index] = Start(f"{'.'.join(span.axes)}.start{span.block}", span.axes, span.block)
         return self.starts[index]
 
     def _access(self, read: ir.Access, fill: ir.Const | None) -> ir.Access:
-        """The read by the name of what the device has of it; beyond a cut dimension it is `fill`."""
+        """The read, from what the device holds or fetches; out of bounds of a cut dimension it is `fill`."""
         tensor, name = read.tensor, read.tensor.name
         shape = list(self.layouts.extents(name))
         firsts = self.layouts.bound.origins[name]
@@ -210,22 +210,22 @@ class Local:
                 name = self._all(tensor.name, name, dimension)
                 shape[dimension], origin[dimension] = whole, firsts[dimension]
             if self.formula.cut_in(subscript):
-                # Data says which element it is.
+                # Data chooses the element.
                 subscripts.append(Affine.of(ir.Data(self.expr(ir.integer(subscript)))))
             else:
                 subscripts.append(ir.rebuild_subscript(subscript, self.expr))
         self._leaving.setdefault(tensor.name, set()).add(frozenset(leaving))
-        # Devices that give each other something of a dimension have the same of others: each takes its part after that.
+        # Devices must exchange equal slices of the other dimensions, so each takes its own part afterwards.
         for dimension, view in parts:
             name = self._part(name, dimension, view)
         if name == tensor.name:
-            # What is read of the target is named as it is.
+            # A read of the target keeps its name.
             return replace(read, indices=tuple(subscripts))
         self.shapes[name], self.origins[name] = tuple(shape), tuple(origin)
         return replace(read, tensor=replace(tensor, name=name), indices=tuple(subscripts))
 
     def _view(self, name: str, dimension: int, found: tuple[Axes, Line], fill: ir.Const | None) -> "_View | None":
-        """What serves a read along a dimension, and others; None where no view does."""
+        """The view that serves a read along a dimension, shared with other reads; None if there is none."""
         axes, line = found
         (index,) = self.formula.cut_in(line.place)
         ends = self._facts.bounds(line.place)
@@ -243,9 +243,9 @@ class Local:
         return new
 
     def _fetched(self, tensor: str, name: str, dimension: int, view: _View) -> tuple[str, bool]:
-        """What has the view of what has a name, a tensor or more of it, and whether that is all of the dimension.
+        """The name of what holds a view of a tensor or of a fetch, and whether that is the whole dimension.
 
-        The device's own block has the name of the tensor.
+        If the device's own block suffices, the name does not change.
         """
         count, has = view.hi - view.lo, self.layouts.held[tensor][dimension]
         if has == view.axes:
@@ -266,14 +266,14 @@ class Local:
         return self._all(tensor, name, dimension) if has else name, True
 
     def _part(self, name: str, dimension: int, view: _View) -> str:
-        """The name of the device's view of a dimension that it has whole."""
+        """The name of the device's view of a dimension that it holds completely."""
         count, parts = view.hi - view.lo, self.layouts.parts(view.axes)
         fill = view.fill or NOTHING
         part = Part("", name, dimension, view.axes, parts, view.lo, view.step, count, (), fill)
         return self._named(name, replace(part, stretches=tuple(over(view.stretches, *part.places))))
 
     def _line(self, name: str, dimension: int, subscript: Affine, *, filled: bool) -> tuple[Axes, Line] | None:
-        """What a subscript reads, with the device's margin."""
+        """The line of a subscript, extended over the device's margin."""
         found = self.formula.line(name, dimension, subscript, filled=filled)
         if found is None:
             return None
@@ -285,7 +285,7 @@ class Local:
         return found[0], every
 
     def _stays(self, line: Line, tensor: str, dimension: int) -> bool:
-        """Whether a read stays in what a device has of a dimension."""
+        """Whether a read stays within the device's block and margin along a dimension."""
         block, (before, behind) = self.layouts.blocks[tensor][dimension], self.layouts.margin(tensor, dimension)
         ends = self._facts.bounds(line.place)
         (index,) = self.formula.cut_in(line.place)
@@ -296,7 +296,7 @@ class Local:
         return all(part.is_place for part in over(line.stretches, ends[0], last + 1))
 
     def _inside(self, tensor: str, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
-        """Of dimensions with a halo, what is the device's own, where nobody reads beyond that along both."""
+        """For other dimensions with a halo, the device's own range, if no read leaves the block along both."""
         while name in self.fetches:
             fetch = self.fetches[name]
             name = fetch.tensor
@@ -308,14 +308,14 @@ class Local:
                 yield fetch.dimension, max(0, -before - views[0].lo), min(fetch.count, block + behind - views[0].lo)
 
     def _all(self, tensor: str, name: str, dimension: int) -> str:
-        assert not any(self.layouts.margin(tensor, dimension)), "of what has margins all reads are views"
+        assert not any(self.layouts.margin(tensor, dimension)), "every read of a tensor with margins is a view"
         has, whole = self.layouts.held[tensor][dimension], self.layouts.bound.shapes[tensor][dimension]
         cut = {axis for axes in self.formula.cut.values() for axis in axes}
         moved = self.layouts.parts(has) * self.layouts.blocks[tensor][dimension]
         return self._named(name, Whole("", name, dimension, has, whole, moved, is_shared=not {*has} <= cut))
 
     def _named(self, name: str, fetch: Fetch) -> str:
-        """The name of what is fetched; the same for the same."""
+        """The name of a fetch; equal fetches share one."""
         if not self._is_complete:
             return name
         if fetch in self.known:
@@ -323,7 +323,7 @@ class Local:
         for old, own in self.fetches.items():
             if replace(own, name="") == fetch:
                 return old
-        # No program names tensors so.
+        # No program can contain this name.
         new = f"{name}.{KINDS[type(fetch)]}{len(self.fetches) + self.taken}"
         self.fetches[new] = replace(fetch, name=new)
         return new

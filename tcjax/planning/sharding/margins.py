@@ -1,4 +1,4 @@
-"""What devices compute beside their blocks, so that they need not ask others for it."""
+"""Elements around its block that a device computes itself, instead of fetching them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,9 +15,10 @@ NONE: Margin = 0, 0
 
 
 def margins(layouts: Layouts, formulas: Sequence[CutFormula]) -> Margins:
-    """For each tensor that later statements read beyond a device's block, how much of it the device computes there.
+    """For each tensor that later statements read beyond a device's block, how much the device computes there.
 
-    Those that are given, or returned, have none, and neither have those of which somebody reads more than a view.
+    Tensors that are given or returned have no margin, nor do those that some statement reads in other ways than by
+    views.
     """
     whole = {*layouts.given}
     for formula in formulas:
@@ -36,7 +37,7 @@ def margins(layouts: Layouts, formulas: Sequence[CutFormula]) -> Margins:
 def _needed(
     layouts: Layouts, formula: CutFormula, found: dict[str, tuple[Margin, ...]], whole: Collection[str]
 ) -> Iterable[str]:
-    """Adds what a statement reads; the names of tensors of which it reads more than margins could be."""
+    """Adds what a statement reads to `found`; gives the tensors of which it needs more than a margin can hold."""
     box = dict(formula.box)
     for index, span in layouts.spans(formula).items():
         before, behind = _of(formula, index, found)

@@ -1,4 +1,4 @@
-"""What is said of a program that a mesh cannot run, and how layouts are shown."""
+"""Messages about programs that cannot be sharded, and how layouts are shown."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,12 +8,12 @@ from .blocks import Axes, Layout
 
 
 def refused(message: str, span: Span, help: str) -> CompileError:
-    """TC0811: it takes elements of other devices."""
+    """TC0811: the program cannot be sharded in this way."""
     return CompileError(Code.NOT_SHARDABLE, message, span, help=help)
 
 
 def check_order(indices: Sequence[IndexVar], cut: Collection[IndexVar], what: str, span: Span) -> None:
-    """Raises `CompileError` (TC0811) where the order of devices is not the row-major one of the points."""
+    """Raises `CompileError` (TC0811) if the order of devices is not the row-major order of the points."""
     later = [index for index in indices[1:] if index in cut]
     if later:
         raise refused(

@@ -1,4 +1,4 @@
-"""Which elements go from which device to which."""
+"""Which elements each device sends to which."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,10 +19,10 @@ def moves(
     *,
     goes_round: bool = False,
 ) -> tuple[Move, ...]:
-    """What brings each device the places from ``lo + step * number`` on, `count` of them.
+    """The moves that give each device the `count` places from ``lo + step * number`` on.
 
-    Each of the `parts` devices holds a `block` of the elements, and a `margin` of those before and behind it, where the
-    first block may be behind the last one. Elements count from the first that a device has.
+    Each of the `parts` devices holds a `block` of the elements, and a `margin` before and after it; if it `goes_round`,
+    the first block follows the last. Elements are numbered from the first that a device holds.
     """
     pairs: dict[tuple[bool, Move], list[tuple[int, int]]] = {}
     for number in range(parts):
@@ -51,14 +51,14 @@ def moves(
 
 
 def _goes_on(before: Move, move: Move) -> bool:
-    """Whether elements are behind others, and go behind them."""
+    """Whether a move continues another, in source and destination."""
     is_next = before.start + before.count == move.start and before.place + before.count == move.place
     return is_next and before.stride == move.stride == 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a device has: its block and a margin; `around` are the elements after which all begin anew, or 0."""
+    """What a device holds: its block and a margin; `around` is the period of the elements, or 0."""
 
     number: int
     block: int
@@ -66,9 +66,9 @@ class _Part:
     around: int
 
     def of(self, run: Run) -> Iterator[tuple[int, Run]]:
-        """The parts of a run that one device has each, and which one; they count from the first of its block.
+        """Pieces of a run that are each on one device, with its number; they are relative to its block.
 
-        The device has what it can by itself.
+        Elements that this device holds itself come from itself.
         """
         at = 0
         while at < run.count:
@@ -87,7 +87,7 @@ class _Part:
             at += length
 
     def own(self, element: int) -> int | None:
-        """Where the device has an element, from the first of its block on."""
+        """The position of an element relative to the block, or None if the device does not hold it."""
         here = element - self.number * self.block
         for place in (here, here - self.around, here + self.around):
             if -self.margin[0] <= place < self.block + self.margin[1]:
@@ -96,14 +96,14 @@ class _Part:
 
 
 def _length(first: int, stride: int, lo: int, hi: int, most: int) -> int:
-    """How many elements of a run lie within ``lo:hi``, at most."""
+    """How many elements of a run, at most `most`, lie within ``lo:hi``."""
     if stride == 0:
         return most
     return min(most, (hi - 1 - first) // stride + 1 if stride > 0 else (first - lo) // -stride + 1)
 
 
 def _rounds(pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """The pairs in rounds, in each of which a device gives once."""
+    """The pairs in rounds: in each round a device sends at most once."""
     while pairs:
         givers: set[int] = set()
         now: list[tuple[int, int]] = []

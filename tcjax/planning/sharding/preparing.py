@@ -1,4 +1,4 @@
-"""A program in the form in which devices compute parts of it."""
+"""A program in the form needed for sharding."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,9 +13,9 @@ Formula = ir.Define | ir.Accumulate
 
 
 def prepared(bound: ranges.Bound, axes: Mapping[str, Axes]) -> tuple[ranges.Bound, Mapping[str, Axes]]:
-    """The program with numbers for sizes, whose statements devices combine as wholes, and the axes of its indices.
+    """The program with numbers for sizes and sharded reductions as statements of their own; its indices' axes.
 
-    Its left sides are cut by indices that count up.
+    Sharded indices increase by one along the left sides.
     """
     statements: list[ir.Statement] = []
     boxes: list[Box] = []
@@ -42,14 +42,14 @@ def _received(
     defined: bool,
     axes: dict[str, Axes],
 ) -> tuple[Formula, Box]:
-    """The statement over what each element receives, where a cut index does not count up alone on its left side."""
+    """The statement as what each element receives, if a cut index is not alone and ascending on the left."""
     for dimension in range(len(statement.indices)):
         subscript = statement.indices[dimension]
         cut = sorted((index for index in subscript.variables if index.name in axes), key=str)
         others = (index.variables for n, index in enumerate(statement.indices) if n != dimension)
         if not cut or subscript.is_data or subscript.variables & frozenset[IndexVar]().union(*others):
             continue
-        # Elements lie along the longest; others are reduced.
+        # The longest index addresses the elements; the others are reduced.
         index = max(cut, key=lambda each: box[each][1] - box[each][0])
         if subscript.is_linear:
             found, around = _counted(statement, box, dimension, index)
@@ -65,7 +65,7 @@ def _received(
 
 
 def _counted(statement: Formula, box: Box, dimension: int, index: IndexVar) -> tuple[Formula, Box]:
-    """The statement whose index counts the elements that it writes along a dimension."""
+    """The statement with an index that counts the elements it writes along a dimension."""
     given = statement.indices[dimension]
     turned = {i: Affine.of(sum(box[i]) - 1) - i for i in given.variables if (given.weight(i).constant or 0) < 0}
     if turned:
@@ -80,7 +80,7 @@ def _counted(statement: Formula, box: Box, dimension: int, index: IndexVar) -> t
     scale = subscript.weight(inner).constant or 0
     if (hi - lo - 1) * abs(scale) < step or statement.reducer.operator is None or not scale or step % scale:
         return statement, box
-    # A window of whole multiples of the stride.
+    # A window whose width is a multiple of the stride.
     stride = abs(step // scale)
     wide = {**box, inner: (lo // stride * stride, -(-hi // stride) * stride)}
     guards = ir.conjuncts(statement.domain.guard)

@@ -1,4 +1,4 @@
-"""A program without loops as one device runs it: statements over its blocks, and between them what devices exchange."""
+"""A program without loops for one device: statements over its blocks, and exchanges between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from .selecting import select_position, select_ranks
 
 @dataclass
 class LocalProgram:
-    """The program of one device, statement after statement; `collectives` are its Python functions by name."""
+    """The program of one device, built statement by statement; `collectives` are its Python functions by name."""
 
     layouts: Layouts
     collectives: dict[str, Collective]
@@ -30,7 +30,7 @@ class LocalProgram:
         self.made = Emitted(self.collectives, shapes, {**layouts.bound.origins, **origins})
 
     def of(self, formulas: list[CutFormula]) -> ranges.Bound:
-        """The statements for a device's blocks, and calls of what brings it others."""
+        """The statements over a device's blocks, with calls of collectives between them."""
         function = self.layouts.bound.function
         defined = {tensor.name for tensor in function.initial}
         for formula in formulas:
@@ -93,7 +93,7 @@ class LocalProgram:
 
 
 def _without_mean(formula: CutFormula, spans: Mapping[IndexVar, Span]) -> CutFormula:
-    """The statement with a mean, of which devices have parts that are not alike, as a sum."""
+    """The statement with its mean as a sum, if devices have different numbers of its points."""
     statement = formula.statement
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.MEAN or not statement.restart:
         return formula
@@ -107,9 +107,9 @@ def _without_mean(formula: CutFormula, spans: Mapping[IndexVar, Span]) -> CutFor
 
 
 def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reducer | ir.Monoid:
-    """The reducer that combines the parts of devices. Raises `CompileError` (TC0811) where none does."""
+    """The reducer that combines the devices' partial results. Raises `CompileError` (TC0811) if there is none."""
     statement = formula.statement
-    assert isinstance(statement, ir.Accumulate), "an index that is not on the left side is reduced"
+    assert isinstance(statement, ir.Accumulate), "a cut index that is not on the left side is reduced"
     reducer, target = statement.reducer, statement.target.name
     whole = "leave the index whole that is reduced"
     if isinstance(reducer, ir.Monoid) and not reducer.continues and defined and not statement.restart:
@@ -134,7 +134,7 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
                 whole,
             )
     if defined and statement.restart and any(index.is_data for index in statement.indices):
-        raise refused(f"data decides where `{target}` begins anew", statement.span, whole)
+        raise refused(f"data decides which elements of `{target}` are reset", statement.span, whole)
     if defined and not statement.restart and reducer is Reducer.MEAN:
-        raise refused("a mean does not go on from another", statement.span, whole)
+        raise refused("a mean cannot continue from an earlier mean", statement.span, whole)
     return reducer

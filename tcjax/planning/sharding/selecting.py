@@ -1,4 +1,4 @@
-"""What is selected of the points of all devices: where an extremum is, and what is at ranks."""
+"""Selections over the points of all devices: the position of an extremum, and values at ranks."""
 
 from dataclasses import dataclass, replace
 from math import prod
@@ -11,17 +11,17 @@ from .blocks import Axes, Combine, Whole
 from .emitting import Emitted
 from .local import Local
 
-# No program names indices so.
+# No program can contain this name.
 RANK, CANDIDATE = IndexVar("rank."), IndexVar("candidate.")
 ZERO = ir.Const(0, "int32")
-# What is no position.
+# Marks that there is no position.
 BEYOND = ir.Const(int(Reducer.MIN.empty("int32")), "int32")
 
 
 def select_position(made: Emitted, local: Local, statement: ir.Accumulate, axes: Axes) -> None:
-    """The position of the extremum of all devices: the least of those that have it, where one has points."""
+    """The position of the extremum over all devices: the lowest one, among devices that have points."""
     target, reducer = statement.target, statement.reducer
-    assert isinstance(reducer, Reducer), "monoids of the user give no position"
+    assert isinstance(reducer, Reducer), "user-defined monoids do not give positions"
     position = _Positions(local, statement.reduction)
     left = local.masks(ir.left_indices(local.formula.statement))
     for index in statement.reduction:
@@ -51,7 +51,7 @@ def select_position(made: Emitted, local: Local, statement: ir.Accumulate, axes:
     accumulate(place, reducer, statement.value)
     best = combine(first, extremum)
     own, all_ = ir.Access(first, at), ir.Access(best, at)
-    # NaN is the extremum, and no number equals it.
+    # NaN, if there is one, is the extremum, but does not equal itself.
     has = ir.Binary("==", own, all_, "bool")
     if ir.types.is_float(value.dtype):
         has = ir.Binary("||", has, ir.Binary("!=", own, own, "bool"), "bool")
@@ -72,7 +72,7 @@ def select_position(made: Emitted, local: Local, statement: ir.Accumulate, axes:
 
 
 def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) -> None:
-    """What is at ranks of the values of all devices, or where: every device gets the first of each, and selects."""
+    """Values at ranks over all devices, or their positions: each device gathers the first ranks, and selects."""
     reduce, target = statement.value, statement.target
     assert isinstance(reduce, ir.Reduce) and isinstance(reduce.reducer, Reducer) and reduce.rank is not None
     reducer, rank, span = reduce.reducer, reduce.rank, statement.span
@@ -96,7 +96,7 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
     box: Box = {**local.box, RANK: (0, count)}
 
     def firsts(word: str, value: ir.Expr) -> ir.Tensor:
-        """The values at the first ranks of all devices, side by side."""
+        """The values at the first ranks of each device, concatenated."""
         key = value, at, tuple((index, local.box[index]) for index in outer), count, axes
         if key in made.once:
             return made.once[key][0]
@@ -128,13 +128,13 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
         place = position.of(replace(reduce, rank=local_rank))
         one = ir.Const(1, "int32")
         if reduce.guard is not None:
-            # What takes no part has no position.
+            # Masked points have no position.
             total = ir.Reduce(Reducer.SUM, reduce.indices, (), reduce.guard, one, None, "int32", "int32")
             there = ir.Binary("<", local_rank, total, "bool")
             place = ir.Select(there, place, ir.Const(-1, "int32"), "int32")
         places = firsts("places", place)
         if any(index in local.spans for index in reduce.indices[1:]):
-            # Equal values count by their positions, and devices do not have them in that order.
+            # Equal values are ordered by position, and the devices' order is a different one.
             every, places = _by_position(made, every, places, outer, final_box)
             select = replace(select, body=ir.Access(every, here))
         valid = ir.Binary(">=", ir.Access(places, here), ZERO, "bool")
@@ -151,7 +151,7 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
 def _by_position(
     made: Emitted, values: ir.Tensor, places: ir.Tensor, outer: tuple[IndexVar, ...], box: Box
 ) -> tuple[ir.Tensor, ir.Tensor]:
-    """The values of candidates and their positions, in the order of the positions."""
+    """The values and positions of the candidates, sorted by position."""
     at = tuple(map(Affine.of, outer))
     own_box = {index: box[index] for index in (*outer, CANDIDATE)}
     ends = box[CANDIDATE]
@@ -175,13 +175,13 @@ def _by_position(
 
 @dataclass(frozen=True, slots=True)
 class _Positions:
-    """Positions of all points, of those in the points of a device: both are row-major over the indices."""
+    """Positions among all points from positions among a device's points: both are row-major over the indices."""
 
     local: Local
     indices: tuple[IndexVar, ...]
 
     def of(self, position: ir.Expr) -> ir.Expr:
-        """The position among all points of one among the device's."""
+        """The position among all points, from one among the device's points."""
         found: ir.Expr | None = None
         own = [self._extent(self.local.box, index) for index in self.indices]
         for number, index in enumerate(self.indices):

@@ -1,4 +1,4 @@
-"""The plan of one device: every statement for its blocks, and what is combined after it."""
+"""The plan of one device: every statement over its blocks, and the collectives around it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,9 +27,10 @@ def shard(
     sizes: Mapping[str, int],
     preferences: Preferences = DEFAULT,
 ) -> ShardedPlan:
-    """The plan of one device; `axes` are the mesh axes of each index by name, `sizes` the devices along an axis.
+    """The plan of one device; `axes` are the mesh axes of each index by name, `sizes` the number of devices along each
+    axis.
 
-    Raises `CompileError`: TC0811 for what devices cannot compute in parts.
+    Raises `CompileError`: TC0811 for a program that cannot be sharded.
     """
     bound = transforms.with_bodies(bound)
     function = bound.function
@@ -63,7 +64,7 @@ class _Sharder:
     collectives: dict[str, Collective] = field(default_factory=dict)
 
     def plan(self, layouts: Layouts, *, is_joined: bool = False) -> Plan:
-        """The plan of one device, once it is settled how tensors lie; with margins where steps are joined."""
+        """The plan of one device for given layouts; with margins where steps are joined."""
         bound = fetched_once(layouts) if is_joined else layouts.bound
         first = way(*prepared(bound, self.axes), self.sizes, layouts.given)
         found = first if bound.function.loops or is_joined else cheapest(first)
@@ -95,7 +96,7 @@ class _Sharder:
 
 
 def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | None) -> Layouts:
-    """How tensors lie in a part of a program, or in a step of its loop, as they do outside."""
+    """The layouts inside a part of a program, or in a step of its loop: the same as outside."""
     found = Layouts(inner, layouts.sizes)
     rows = {} if step is None else {row.tensor.name: row.dimension for row in step.rows}
     for tensor in (*inner.function.parameters, *inner.function.returns):
@@ -119,14 +120,14 @@ def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | No
         held = [(along, block) for d, (along, block) in enumerate(lies) if d not in dropped]
         found.given[tensor.name] = (
             tuple(along for along, _ in held),
-            # Of what is whole a part may have fewer elements.
+            # Where a dimension is not cut, the part may have fewer elements.
             tuple(b if along else e for (along, b), e in zip(held, inner.shapes[tensor.name], strict=True)),
         )
     return found
 
 
 def _local(plan: Plan, layouts: Layouts) -> Plan:
-    """The plan of a program with loops, whose steps are those of one device, with the shapes of its blocks."""
+    """The plan of a program with loops, with the shapes of one device's blocks in its steps."""
     stages = tuple(
         replace(stage, steps=_local_steps(stage.steps, layouts))
         if isinstance(stage, Call) and stage.steps is not None

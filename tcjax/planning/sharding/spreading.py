@@ -1,4 +1,4 @@
-"""Indices that nobody named, cut as the dimensions that they address on left sides."""
+"""Indices that the user did not shard, cut like the dimensions that they address on left sides."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,9 +13,9 @@ Cuts = dict[tuple[str, int], Axes]
 
 
 def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[CutFormula]:
-    """The statements, all of whose left sides are cut along a dimension where one is; `given` are known layouts.
+    """The statements, with a dimension cut in all left sides if it is cut in one; `given` are known layouts.
 
-    ``v(0) = e`` is ``v(x) = e where x == 0`` then: the device that has the element writes it.
+    ``v(0) = e`` then becomes ``v(x) = e where x == 0``: the device that holds the element writes it.
     """
     found = list(formulas)
     cuts: Cuts = {(name, d): axes for name, layout in given.items() for d, axes in enumerate(layout) if axes}
@@ -45,7 +45,7 @@ def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[
 
 
 def _asked(formulas: list[CutFormula], cuts: Cuts, given: Mapping[str, Layout]) -> None:
-    """Adds the dimensions of what data scatter over devices, where every later read follows a cut index."""
+    """Adds the dimensions of scatter targets for which every later read follows a cut index."""
     for number, formula in enumerate(formulas):
         statement, name = formula.statement, formula.statement.target.name
         if not isinstance(statement, ir.Accumulate) or name in given:
@@ -68,7 +68,7 @@ def _asked(formulas: list[CutFormula], cuts: Cuts, given: Mapping[str, Layout]) 
 
 
 def _cut(formula: CutFormula, dimension: int, axes: Axes, is_new: bool) -> CutFormula:
-    """The statement with what addresses a dimension of its target cut along the axes, where that can be."""
+    """The statement, with the index of a dimension of its target cut along the axes if possible."""
     statement = formula.statement
     subscript = statement.indices[dimension]
     taken = {axis for along in formula.cut.values() for axis in along}
@@ -91,7 +91,7 @@ def _cut(formula: CutFormula, dimension: int, axes: Axes, is_new: bool) -> CutFo
             return formula
         statement = transforms.as_define(statement, is_new)
     name = statement.target.name
-    index = IndexVar(f"{name}.{dimension}")  # No program names an index so.
+    index = IndexVar(f"{name}.{dimension}")  # No program can contain this name.
     first, extent = formula.bound.origins[name][dimension], formula.bound.shapes[name][dimension]
     here = ir.Binary("==", ir.Index(index), ir.Const(subscript.constant, "int32"), "bool")
     left = list(statement.indices)

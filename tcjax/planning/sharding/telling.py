@@ -1,4 +1,4 @@
-"""What devices tell each other when a plan for many of them runs."""
+"""The messages that devices send when a sharded plan runs."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,9 +12,9 @@ from .blocks import Axes, Collective, Combine, Exchange, Move, ShardedPlan, Whol
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One collective of XLA, that gives every device so many `bytes`, and as often as `times` says.
+    """One XLA collective that gives every device `bytes`, run `times` times.
 
-    `tensor` is what they are of, `axes` the axes of the mesh along which they go.
+    It moves elements of `tensor` along the mesh axes `axes`.
     """
 
     operation: str
@@ -42,7 +42,7 @@ def messages(plan: ShardedPlan) -> tuple[Message, ...]:
 
 
 def messages_of(program: ranges.Bound, collectives: Mapping[str, Collective]) -> Iterator[Message]:
-    """The collectives of one device's program that has no loops and no plan yet."""
+    """The collectives of one device's program without loops, before it is planned."""
     told = _Told(collectives)
     for statement in program.function.statements:
         match statement:
@@ -58,16 +58,16 @@ def _dtype(plan: Plan, name: str) -> str:
 
 
 def sent(plan: Plan, collectives: Mapping[str, Collective]) -> Iterator[Message]:
-    """The collectives of a plan, in order, apart from those that make results whole."""
+    """The collectives of a plan, in order, without those that gather results."""
     return _Told(collectives).of(plan, 1)
 
 
 @dataclass
 class _Told:
-    """What devices told each other, and what is still as it was then: XLA has that of equal collectives once."""
+    """What has been sent and is still valid: XLA merges equal collectives."""
 
     collectives: Mapping[str, Collective]
-    # What was told, by the tensor that it is of; and tensors that are equal to others, by name.
+    # What was sent, by its tensor; and the names of tensors that equal others.
     known: dict[str, dict[Hashable, str]] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class _Told:
     def sent(
         self, name: str, target: str, arguments: Collection[str], shape: tuple[int, ...], dtype: str, times: int
     ) -> Iterator[Message]:
-        """What a collective sends that gives the target, of so many elements."""
+        """What a collective sends to compute the target, which has this shape."""
         collective = self.collectives[name]
         self.write((target,))
         for content, message in _sent(collective, shape, dtype, times):
@@ -109,7 +109,7 @@ class _Told:
 
 
 def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int) -> Iterator[tuple[Hashable, Message]]:
-    """What is sent, and of a tensor which elements to whom: what says the same of one tensor is the same."""
+    """The messages of a collective, each with a key: XLA sends messages of one tensor with equal keys once."""
     width = ir.types.width(dtype)
     match collective:
         case Exchange(axes=axes, moves=moves):
@@ -118,13 +118,13 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
                 if not move.is_local:
                     size = width * _elements(collective, move, shape)
                     giver, taker = move.pairs[0]
-                    reason = f"{move.count} beside the block, of dimension {collective.dimension}"
+                    reason = f"a halo of {move.count} in dimension {collective.dimension}"
                     if abs(giver - taker) > 1 and len(move.pairs) == 1:
                         reason += f": device {giver} to {taker}"
                     content = collective.dimension, axes, collective.inside, replace(move, place=0)
                     yield content, Message("collective-permute", tensor, axes, size, times, reason)
         case Whole(tensor=tensor, dimension=dimension, axes=axes, extent=extent, moved=moved):
-            reason = f"all of dimension {dimension} is read by every device"
+            reason = f"every device reads all of dimension {dimension}"
             size = width * prod(shape) // max(1, extent) * moved
             yield (dimension, axes), Message("all-gather", tensor_of(tensor), axes, size, times, reason)
         case Combine():
@@ -139,10 +139,10 @@ def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> I
         return
     reducer, tensor = how.reducer, tensor_of(how.name)
     word = reducer if isinstance(reducer, str) else reducer.name.lower()
-    reason = f"{word} of the parts of all devices"
+    reason = f"{word} over all devices"
     size = prod(shape) * prod(count for _, _, count in how.kept)
     if isinstance(reducer, ir.Monoid) or reducer is Reducer.PRODUCT:
-        # There is no such collective.
+        # XLA has no such collective.
         for each in map(ir.types.width, how.states) if how.states else (width,):
             yield Message("all-gather", tensor, how.axes, each * size * how.parts, times, reason)
         return
@@ -151,14 +151,14 @@ def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> I
         yield Message("reduce-scatter", tensor, along, width * size, times, reason)
     if not how.left:
         return
-    # The largest and the smallest, and what is true, are found among integers.
+    # Extrema and truth values are reduced as integers.
     found = width if reducer in (Reducer.SUM, Reducer.MEAN) else max(width, 4)
     for each in (found, width) if reducer is Reducer.LOGSUMEXP else (found,):
         yield Message("all-reduce", tensor, how.left, each * size, times, reason)
 
 
 def tensor_of(name: str) -> str:
-    """The tensor of the program of which a row, or what was fetched before, has this name."""
+    """The program's tensor for the name of a row or a fetch of it."""
     return name.partition(".")[0].partition("~")[0]
 
 

@@ -12,7 +12,7 @@ from .samples import Array, Sample, admitted, subscripts
 if TYPE_CHECKING:
     from ..questions import Questions
 
-# Other sizes compile anew, other elements do not.
+# New sizes compile again, new elements do not.
 _MOST_SIZES: Final = 80
 _MOST_VALUES: Final = 300
 

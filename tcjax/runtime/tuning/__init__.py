@@ -1,4 +1,4 @@
-"""How a kernel runs on this device: found by measuring (`tuning.tune`), remembered on disk.
+"""The fastest way to run a kernel on this device: found by measuring (`tuning.tune`), remembered on disk.
 
 Calls import only `remembered`; searches and schedules are imported on demand.
 """

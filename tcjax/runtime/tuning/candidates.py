@@ -36,7 +36,7 @@ def _computes(plan: planning.Plan) -> Iterator[planning.Compute]:
 
 
 def offers(plan: planning.Plan, choice: Choice) -> bool:
-    """Whether a choice consists of candidates: only these are certain to compute what the program says."""
+    """Whether a choice consists of candidates; others may not compute what the program says."""
     known = {candidate.change(Choice()) for candidates in candidates_of(plan) for candidate in candidates}
     parts = [Choice(forms=(form,)) for form in choice.forms] + [Choice(tiles=(tiles,)) for tiles in choice.tiles]
     return all(part in known for part in parts)

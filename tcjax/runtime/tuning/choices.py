@@ -65,7 +65,7 @@ def show_form(form: LoopSchedule | None) -> str:
     if form.sieve:
         return f"the first of blocks of {form.sieve} {form.loop}"
     tile = f", {form.tile[1]} {form.tile[0]} at a time" if form.tile is not None else ""
-    return f"{form.rows} {form.loop} side by side, {form.unroll} unrolled{tile}"
+    return f"{form.rows} {form.loop} vectorised, unroll {form.unroll}{tile}"
 
 
 def preferring(choice: Choice, preferences: planning.Preferences) -> planning.Preferences:

@@ -21,9 +21,9 @@ class Tuning:
     """The result of `Kernel.tune`. `str()` is a table.
 
     `planned` and `best` are seconds per call before and after, `choice` is what the kernel now does, `trials` is
-    everything that was tried, in order; `gradient_planned` and `gradient_best` are those of the derivative, if it was
-    tuned. `stopped` says why the search ended early, empty if it did not; `saved` is the file that stores the choice,
-    None if there is none.
+    everything that was tried, in order; `gradient_planned` and `gradient_best` are the same for the derivative, if it
+    was tuned. `stopped` says why the search ended early, empty if it did not; `saved` is the file that stores the
+    choice, None if there is none.
     """
 
     kernel: str

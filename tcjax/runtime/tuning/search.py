@@ -63,7 +63,7 @@ def search(
                 outcome.stopped = "the time limit was reached"
                 break
         if not statements or (len(statements) > 1 and watch.left > 0):
-            # The gains of the single statements must hold together.
+            # Check that the gains of the statements hold when combined.
             field = [planned] if outcome.best is planned else [planned, outcome.best]
             for contender in field:
                 contender.samples = []

@@ -1,8 +1,7 @@
 """The choices of earlier searches, one JSON file each in a directory of the user.
 
 A file is named after its key: the program, types and shapes, the options, the device, and the versions of JAX and of
-tcjax. Whoever looks for another key looks for another file, and writers replace a file as a whole: processes need not
-know of each other.
+tcjax. Different keys use different files, and writers replace a file atomically: processes need no coordination.
 """
 
 import errno
@@ -27,29 +26,29 @@ from ..frontends import Call, Frontend
 from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, Planner, directory
 
-# Counts up when forms or schedules of the same name come to mean something else.
+# Increased when the meaning of forms or schedules changes.
 FORMAT = 2
-_LONGEST = 1 << 20  # Bytes: what is longer is none of our files.
-# What was said already: once for each file and what is wrong with it.
+_LONGEST = 1 << 20  # Bytes: a longer file is not one of ours.
+# Warnings given so far: one per file and problem.
 _warned: Recent[str, bool] = Recent()
 
 _TUNE_AGAIN: Final = "remove the file, or call `tune` again, which replaces it"
 _OWN_DIRECTORY: Final = f"set {DIRECTORY} to a directory of your own"
 _MAKE_ROOM: Final = f"make room there and tune again, or set {DIRECTORY} to a directory on another disk"
-_CLOSE_FILES: Final = "close files that nobody reads any more, or let this process have more (`ulimit -n`)"
+_CLOSE_FILES: Final = "close unused files, or raise this process's limit (`ulimit -n`)"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TOO_MANY: Final = (errno.EMFILE, errno.ENFILE)
 
-# Seconds for which a search waits for another one that writes; nobody needs as many.
+# Seconds to wait for another search that is writing; writing takes far less.
 _PATIENCE: Final = 5.0
-# Seconds after which a file that somebody began to write is nobody's: a choice is a few kilobytes.
+# Seconds after which an unfinished temporary file is removed: a choice is a few kilobytes.
 _ABANDONED: Final = 3600.0
 
 
 def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
-    """The choice that a directory has for a call; None where it has none that can be used.
+    """The choice stored in a directory for a call; None if there is none that can be used.
 
-    A file decides how fast a call is, never whether it works: what is not understood is left alone, with a warning.
+    A file affects the speed of a call, never whether it works: a file that cannot be used is ignored with a warning.
     """
     key = key_of(frontend, call, bound)
     if key is None:
@@ -66,14 +65,14 @@ def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, pla
         help = _CLOSE_FILES if getattr(problem, "errno", None) in _TOO_MANY else _TUNE_AGAIN
         _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}", help)
         return None
-    # Only who finds a choice waits for what it is compared with.
+    # Imported late: only needed once a choice is found.
     from .candidates import offers
 
     if not offers(planning.make_plan(bound), choice):
         _warn_once(f"the tuned choice in {path} is ignored: this program does not offer {choice!s:.100}", _TUNE_AGAIN)
         return None
     try:
-        # Tiles are each legal, but may not go together.
+        # Tiles that are legal one by one may be illegal together.
         if choice.tiles:
             planned(call, choice)
     except CompileError as problem:
@@ -83,14 +82,14 @@ def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, pla
 
 
 def warn_of_place(place: Path, problem: Exception) -> None:
-    """Says once that nothing can be looked up in a directory."""
+    """Warns, once, that a directory cannot be searched."""
     _warn_once(f"tuned choices are not looked for in {place}: {_words(problem)}", _OWN_DIRECTORY)
 
 
 def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -> Path | None:
-    """The file that now has the choice; None, with a `CompileWarning` once, where it cannot be written.
+    """Saves a choice and returns its file; None, with one `CompileWarning`, if it cannot be written.
 
-    With ``TCJAX_CACHE_DIR=""`` nothing is kept, and nothing is said. `about` goes into the file for its readers.
+    With ``TCJAX_CACHE_DIR=""`` nothing is saved, and there is no warning. `about` is stored for human readers.
     """
     place = directory()
     if place is None:
@@ -112,10 +111,10 @@ def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """While it is entered, nobody else who enters it reads or writes choices: no thread, and no other process.
+    """A lock, across threads and processes, for reading and then writing choices.
 
-    A file is replaced as a whole in any case; this is for who writes what was read before. Where the system has no such
-    locks, or somebody holds one for seconds, it goes on without.
+    Files are replaced atomically in any case; the lock prevents lost updates. Without file locks, or if the lock is
+    held for several seconds, it is skipped.
     """
     place = directory()
     handle: int | None = None
@@ -135,12 +134,12 @@ def alone() -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            # Closed, it is nobody's.
+            # Closing it releases the lock.
             os.close(handle)
 
 
 def key_of(frontend: Frontend, call: Call, bound: ranges.Bound) -> dict[str, Any] | None:
-    """All that the fastest choice depends on; None where there is no device to ask."""
+    """Everything that the fastest choice depends on; None if there is no device."""
     device = device_kind()
     if device is None:
         return None
@@ -171,7 +170,7 @@ def name_of(key: Mapping[str, Any]) -> str:
 
 
 def device_kind() -> str | None:
-    """The device on which a kernel runs by default, as far as speed depends on it; None where there is none."""
+    """A description of the default device, as far as it affects speed; None if there is none."""
     device = jax.config.jax_default_device  # type: ignore[attr-defined]
     try:
         if device is None or isinstance(device, str):
@@ -205,7 +204,7 @@ def _words(problem: BaseException) -> str:
         case OSError(strerror=str(said)):
             return said
         case UnicodeDecodeError() | json.JSONDecodeError() | RecursionError():
-            return "it is no JSON text"
+            return "it is not valid JSON"
         case _:
             return str(problem)
 

@@ -57,9 +57,9 @@ def tune(
             slopes = _finite(found.planned.best), _finite(found.best.best)
             trials, stopped = [*trials, *found.trials], stopped or found.stopped
     key = key_of(compiler.frontend, call, bound)
-    # A search that measured nothing has no result.
+    # A search without measurements has no result.
     keeps = key is not None and bool(planned.samples)
-    # A choice saved by another search between reading and writing would be lost.
+    # Under the lock: otherwise a choice that another search saves in between would be lost.
     with alone() if keeps else nullcontext():
         derivative = _earlier(compiler, call, bound) if found is None else found.best.choice
         choice = replace(start, gradient=derivative.gradient)
@@ -112,8 +112,8 @@ def check_tunable(frontend: Frontend, arguments: Arguments, seconds: object) -> 
         ),
         (
             options.deterministic or None,
-            "is to be deterministic, and the form that tuning finds is another one from run to run",
-            "choose the tiles by a schedule, or leave `deterministic` out",
+            "is deterministic, and tuning may find a different form in each run",
+            "choose tiles by a schedule, or leave out `deterministic`",
         ),
     ):
         if given is not None:

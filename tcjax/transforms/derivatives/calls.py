@@ -1,4 +1,4 @@
-"""Calls written out, and other names for a function's own tensors."""
+"""Inlined calls, and new names for a function's local tensors."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -9,12 +9,12 @@ from ...symbolic import Affine, IndexVar, Size, SizeVar
 
 
 def targets(statement: ir.Statement) -> tuple[str, ...]:
-    """The names of what the statement writes."""
+    """The names of the tensors that the statement writes."""
     return tuple([target.name for target in ir.targets(statement)])
 
 
 class Namer:
-    """Names that nothing has yet."""
+    """Names that are not in use yet."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
@@ -28,12 +28,12 @@ class Namer:
         return found
 
 
-# Marks the copies that stand for passing a tensor: this guard holds everywhere.
+# Marks the copies that pass arguments and results: this guard always holds.
 AS_PASSED: Final = ir.Domain(guard=ir.Const(True, "bool"))
 
 
 def inlined(function: ir.Function, namer: Namer) -> ir.Function:
-    """The function with the statements of what it calls in place of its calls."""
+    """The function with its calls inlined."""
     if not any(isinstance(statement, ir.Invoke) for statement in function.statements):
         return function
     statements: list[ir.Statement] = []
@@ -48,7 +48,7 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
         tensors: dict[str, ir.Tensor] = {}
         sizes: dict[SizeVar, Size] = {}
         for parameter, argument in zip(callee.parameters, statement.arguments, strict=True):
-            # A call passes elements from 0 on, wherever the argument begins.
+            # A call passes elements numbered from 0, wherever the argument begins.
             local = replace(argument, name=namer.new(f"{statement.function.name}_{parameter.name}"))
             tensors[parameter.name] = local
             statements.append(_passed(argument, local))
@@ -75,14 +75,14 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
 
 
 def _moved(loops: Iterable[ir.Loop], first: int, place: int) -> Iterator[ir.Loop]:
-    """The loops that begin at a statement, which is at another place."""
+    """The loops that begin at a statement, after it has moved."""
     for loop in loops:
         if loop.first == first:
             yield replace(loop, first=place, last=place + loop.last - loop.first)
 
 
 def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
-    """What the statements for calls copy."""
+    """What the statements copy that replace calls."""
     for statement in function.statements:
         match statement:
             case ir.Define(_, indices, ir.Access(source, same), domain) if indices == same and domain == AS_PASSED:
@@ -92,13 +92,13 @@ def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
 
 
 def _passed(source: ir.Tensor, target: ir.Tensor) -> ir.Define:
-    """``target(i) = source(i)``; the names of its sizes stay its own."""
+    """``target(i) = source(i)``; the names of its sizes do not change."""
     indices = tuple([Affine.of(IndexVar("ijklmnpqrs"[axis % 10], axis // 10)) for axis in range(target.rank)])
     return ir.Define(target, indices, ir.Access(source, indices), AS_PASSED)
 
 
 def _own_sizes(target: ir.Tensor, name: str) -> dict[SizeVar, Size]:
-    """The extents and first subscripts of a tensor that gets another name."""
+    """The extents and first subscripts of a tensor under a new name."""
     sizes: dict[SizeVar, Size] = {}
     for dimension in range(target.rank):
         sizes[SizeVar(f"{target.name}.{dimension}")] = Size.of(SizeVar(f"{name}.{dimension}"))
@@ -107,7 +107,7 @@ def _own_sizes(target: ir.Tensor, name: str) -> dict[SizeVar, Size]:
 
 
 def with_sizes(statement: ir.Statement, sizes: Mapping[SizeVar, Size]) -> ir.Statement:
-    """The statement with sizes that are used in it as values or in subscripts replaced."""
+    """The statement with the sizes replaced that it uses as values or in subscripts."""
     tensors = {target.name: target for target in ir.targets(statement)}
     if isinstance(statement, (ir.Define, ir.Accumulate)):
         tensors |= {access.tensor.name: access.tensor for part in _parts(statement) for access in ir.accesses(part)}
@@ -180,7 +180,7 @@ def _translated(
 
 
 def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Function:
-    """The same function with other names for its own tensors that are `wanted`, and names for sizes without one."""
+    """The same function with new names for the local tensors that are `wanted`, and names for unnamed sizes."""
     inputs = {parameter.name for parameter in function.parameters}
     tensors = {tensor.name: tensor for tensor in function.parameters}
     sizes: dict[SizeVar, Size] = {}

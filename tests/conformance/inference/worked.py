@@ -7,7 +7,7 @@ from ..windows import convolution, windows
 
 
 def flipped_windows(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The part of an input gradient in which every tap of the kernel is inside."""
+    """The part of an input gradient in which every tap of the kernel is in bounds."""
     return np.einsum("nmhwyx,mcyx->nchw", windows(grad, *weights.shape[-2:]), weights[:, :, ::-1, ::-1])
 
 

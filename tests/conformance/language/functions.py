@@ -5,7 +5,7 @@ from scipy import special
 
 from ..program import Program, below
 
-# What each function of one number computes, where it is tested, and how.
+# Each function of one number, the points at which it is tested, and the reference.
 _WHOLE = [-2.5, -1.5, -0.5, -0.2, 0.0, 0.3, 0.5, 1.5, 2.5, 3.7]
 
 _INSIDE = [-0.9, -0.4, 0.0, 0.3, 0.8]

@@ -1,4 +1,4 @@
-"""What statements do, one after the other."""
+"""The effects of statements, in sequence."""
 
 import numpy as np
 from scipy import special

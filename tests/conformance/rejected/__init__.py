@@ -1,4 +1,4 @@
-"""What has to be refused, with which code, and which words of the message name the culprit."""
+"""Programs that must be refused, with the code, and the words of the message that name the cause."""
 
 from .calls import CALLS, KEYWORDS, RANGES
 from .refusal import Refusal

@@ -1,4 +1,4 @@
-"""A program that has to be refused."""
+"""A program that must be refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ..program import Argument
 
 @dataclass(frozen=True)
 class Refusal:
-    """`told` occurs in the message or in its help; the program is called where there are `arguments`."""
+    """`told` occurs in the message or in its help; the program is called if there are `arguments`."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""Texts that are no programs, and names, indices and types that do not fit."""
+"""Texts that are not programs, and names, indices and types that do not fit."""
 
 from .refusal import Refusal, body
 

@@ -1,4 +1,4 @@
-"""A SaC text with its arguments, and the value that NumPy gives for it."""
+"""A SaC text with its arguments, and the expected value from NumPy."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,8 @@ class Case:
     """`wanted` is the value, or computes it from the arguments, with floats as float64.
 
     A tuple among the arguments is the shape of an array of float32 numbers. Arrays are traced under `jax.jit`; Python
-    numbers and lists are values that the text may need before, and stay outside. `dtype` is the result's type, by
-    default the type of 32 bits of the kind that `wanted` has.
+    numbers and lists are static, as shapes may depend on them. `dtype` is the result's type, by default the 32-bit type
+    of the kind of `wanted`.
     """
 
     name: str
@@ -48,7 +48,7 @@ def arrays(arguments: Sequence[Any]) -> list[Any]:
 
 
 def jitted(kernel: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """The kernel's value where the arrays among the arguments are tracers."""
+    """The kernel's value if the arrays among the arguments are tracers."""
     traced = [n for n, a in enumerate(arguments) if isinstance(a, np.ndarray | np.generic)]
 
     def run(*tracers: Any) -> Any:
@@ -61,7 +61,7 @@ def jitted(kernel: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def check(case: Case) -> None:
-    """Asserts that the kernel, the kernel under `jax.jit` and the interpreter give what is expected."""
+    """Asserts that the kernel, the kernel under `jax.jit` and the interpreter give the expected value."""
     arguments = arrays(case.arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)
@@ -103,5 +103,5 @@ def iota(*shape: int) -> np.ndarray:
 
 
 def vector(*numbers: float) -> np.ndarray:
-    """An array of int32, or of float32 where a number is not an integer."""
+    """An array of int32, or of float32 if a number is not an integer."""
     return np.array(numbers, "float32" if any(isinstance(n, float) for n in numbers) else "int32")

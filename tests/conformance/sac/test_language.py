@@ -1,4 +1,4 @@
-"""What the notation says."""
+"""The notation of SaC."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Pages of schedules: a program, and under each heading a schedule of it with what is known of it and our answer.
+"""Pages of schedules: a program, and under each heading a schedule with its reference answer and ours.
 
-A section has a line ``Schedule: `...` `` in the words of `tests.planning.schedule.commands`; its blocks are computed.
+A section has a line ``Schedule: `...` `` in the syntax of `tests.planning.schedule.commands`; its blocks are computed.
 """
 
 import re
@@ -15,12 +15,12 @@ _TEXT = re.compile(r"```tc\n(.*?)```", re.DOTALL)
 _ARGUMENTS = re.compile(r"^Arguments: (.*)$", re.MULTILINE)
 _ARGUMENT = re.compile(r"`\w+: (\w+)\[([\d, ]*)\]`")
 _SCHEDULE = re.compile(r"^Schedule: `(.*)`$", re.MULTILINE)
-# So many boxes of a stage are written out one by one.
+# Number of boxes of a stage that are listed one by one.
 _MOST_BOXES = 8
 
 
 def render(page: str) -> str:
-    """The page anew: prose, program and schedules are kept, the blocks under each schedule are computed."""
+    """The updated page: prose, program and schedules are kept, the blocks under each schedule are recomputed."""
     found, listed = _TEXT.search(page), _ARGUMENTS.search(page)
     assert found and listed, "a page has a ```tc block and a line `Arguments: ...`"
     kernel = tcjax.kernel(found.group(1))

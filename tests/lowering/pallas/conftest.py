@@ -1,4 +1,4 @@
-"""Interpreted kernels in which a lane that must not count spoils what it touches."""
+"""Interpreted kernels in which masked lanes hold poison."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -24,10 +24,10 @@ def _poison(dtype: Any) -> Any:
 
 @pytest.fixture
 def strict(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Reads and writes as on a GPU: nothing is clamped, and a masked lane has whatever it has.
+    """Reads and writes as on a GPU: nothing is clamped, and masked lanes are undefined.
 
-    A lane whose mask holds must be inside of the array, whether its value counts or not. A masked lane has poison
-    instead of what the kernel asks for.
+    A lane whose mask is set must be in bounds, even if its value is not used. A masked lane gets poison instead of the
+    fill that the kernel requests.
     """
     outside: list[str] = []
 

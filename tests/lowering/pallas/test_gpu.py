@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def exact_products() -> Iterator[None]:
-    """Matrix products of IEEE floats: the expected numbers are."""
+    """Full-precision matrix products, like the expected values."""
     with jax.default_matmul_precision("highest"):
         yield
 
@@ -48,7 +48,7 @@ def test_a_gpu_computes_what_the_interpreted_kernel_does(name: str) -> None:
 
     found = np.asarray(jax.jit(pallas_triton.emit(nest))(given)).astype("float64")
 
-    # On the CPU: interpreted, all lanes of a tile store at once, those outside what was there, and a GPU has no order.
+    # On the CPU: interpreted, all lanes of a tile store at once, masked ones the old value, and a GPU has no order.
     with jax.default_device(jax.local_devices(backend="cpu")[0]):
         interpreted = jax.jit(pallas_triton.emit(nest, interpret=True))(arrays_of(kernel, *arrays))
     expected = np.asarray(interpreted).astype("float64")

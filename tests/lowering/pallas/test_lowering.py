@@ -1,4 +1,4 @@
-"""Kernels for GPUs, lowered for CUDA where there is none: what Triton takes, and what is refused by name."""
+"""Kernels for GPUs, lowered for CUDA without a GPU: what Triton accepts, and what is refused by name."""
 
 import warnings
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Kernels for GPUs, interpreted: the numbers of index notation for every reducer, shape, guard and type."""
+"""Kernels for GPUs, interpreted: right results for every reducer, shape, guard and type."""
 
 from dataclasses import dataclass, field
 from typing import Any

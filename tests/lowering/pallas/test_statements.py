@@ -1,4 +1,4 @@
-"""Kernels that compute more than one statement: what a tile reads is computed inside of it."""
+"""Kernels that compute several statements: what a tile reads is computed inside it."""
 
 import warnings
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def test_what_is_computed_in_a_tile_is_what_the_statements_say(name: str) -> Non
         zip((parameter.name for parameter in kernel.plan(*arrays).bound.function.parameters), arrays, strict=True)
     )
 
-    # On a CPU a kernel that is asked for is interpreted.
+    # On a CPU a requested kernel is interpreted.
     found = primitive.run(
         *(given[operand.name] for operand in whole.group.operands),
         group=whole.group,

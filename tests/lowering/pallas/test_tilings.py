@@ -1,4 +1,4 @@
-"""Which tile a kernel has, and how its operands lie in memory."""
+"""The tile of a kernel, and the layout of its operands."""
 
 import jax
 import numpy as np
@@ -37,7 +37,7 @@ def test_what_is_asked_for_is_what_a_tile_has() -> None:
 @pytest.mark.parametrize(
     ("text", "shapes", "most"),
     [
-        # One value and a place for each element of the tile.
+        # One value and a position for each element of the tile.
         (
             "def f(float(M,K) A, float(K,N) B) -> (C) { C(i,j) argmin=! A(i,k) + B(k,j) }",
             [(2048, 512), (512, 2048)],

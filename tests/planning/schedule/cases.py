@@ -288,7 +288,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
 }
 
 SHARED: dict[str, tuple[str, ...]] = {
-    # One copy for all iterations of some loops; the last place of a stage counts.
+    # One copy for all iterations of some loops; the last command for a stage counts.
     "chain": (
         "at D E ej relax ei; at C D dj",
         "at D E ej relax ei; at C D di",

@@ -91,7 +91,7 @@ def _command(words: list[str]) -> Command:
 
 
 def write(commands: tuple[Command, ...]) -> str:
-    """The line of text again."""
+    """The commands as a line of text."""
     parts = []
     for command in commands:
         match command:
@@ -111,7 +111,7 @@ def write(commands: tuple[Command, ...]) -> str:
 
 
 def schedule_of(kernel: tcjax.Kernel, text: str, *arguments: Any) -> tcjax.Schedule:
-    """The kernel's schedule after the commands of a line; only where nothing shows its ranks it needs arguments."""
+    """The kernel's schedule after the commands of a line; arguments are only needed if ranks are unknown."""
     schedule = kernel.schedule(*arguments)
     for command in read(text):
         match command:

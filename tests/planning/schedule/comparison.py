@@ -1,4 +1,4 @@
-"""How regions differ from those of the oracle, in words."""
+"""Describes how regions differ from those of the oracle."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -13,9 +13,9 @@ LOOSE_OVERLAP = "LOOSE overlap"
 
 
 def differences(regions: Mapping[str, Any], expected: Mapping[str, Expected]) -> list[str]:
-    """What `Schedule.infer_bounds` says otherwise; empty where everything agrees.
+    """Differences of `Schedule.infer_bounds`; empty if everything agrees.
 
-    UNSOUND: an element that is needed lies outside. LOOSE: more than needed. WRONG: anything else.
+    UNSOUND: a needed element is outside. LOOSE: more than needed. WRONG: anything else.
     """
     found = [f"WRONG stages {sorted(regions)}, not {sorted(expected)}"] if set(regions) != set(expected) else []
     for name, stage in expected.items():
@@ -43,7 +43,7 @@ def _of_stage(region: Any, expected: Expected) -> Iterator[str]:
         yield f"WRONG order of loops {list(region.loops)}, not {list(expected.loops)}"
     counts = ("instances", "total_box", "total_exact", "distinct")
     if not expected.total_box:
-        # Whether nothing at all is computed once or never is a matter of taste.
+        # Whether an empty region is computed once or never does not matter.
         counts = counts[1:]
     said = {count: getattr(region, count) for count in counts}
     right = {count: getattr(expected, count) for count in counts}

@@ -1,4 +1,4 @@
-"""The kernels whose schedules are checked, with the shapes of their arguments: small, as every point is visited."""
+"""The kernels whose schedules are checked, with small argument shapes, because every point is visited."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +30,7 @@ def arguments_of(name: str) -> list[jax.ShapeDtypeStruct]:
 
 
 def program(name: str) -> Program:
-    """What the oracle visits."""
+    """The program as the oracle visits it."""
     return _compiled(name)[1]
 
 

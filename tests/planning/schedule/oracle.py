@@ -1,4 +1,4 @@
-"""What each stage of a schedule computes, found by visiting every point of every loop nest.
+"""The region of each stage of a schedule, found by visiting every point of every loop nest.
 
 No formula is involved: a stage's points are its loops' values that pass the guards, what they read is evaluated, and a
 producer's box at a point of its attach path is the smallest and largest element read there.
@@ -22,7 +22,7 @@ MOST_POINTS = 4_000_000
 
 
 class TooManyPoints(ValueError):
-    """The oracle would not end, or not fit."""
+    """The oracle would take too long, or too much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Expected:
 
     @property
     def full_tile(self) -> tuple[bool, ...]:
-        """Whether the boxes have the whole extent, per axis."""
+        """Whether the boxes span the whole extent, per axis."""
         return tuple(all(e[axis] == whole for _, e in self.boxes.values()) for axis, whole in enumerate(self.extent))
 
     @property
@@ -67,7 +67,7 @@ class Expected:
 
     @property
     def overlap(self) -> tuple[Point | None, ...]:
-        """For each loop of the prefix how much neighbouring boxes share, per axis; None where there are none."""
+        """For each loop of the prefix, the overlap of adjacent boxes, per axis; None if there are none."""
         found: list[Point | None] = []
         for position in range(len(self.prefix)):
             shared = []
@@ -146,7 +146,7 @@ class _Visit:
         return {stage.name: self.found[stage.name] for stage in self.program.stages}
 
     def path(self, name: str) -> tuple[Loop, ...]:
-        """The loops around a stage, outermost first, without those that share its copy."""
+        """The loops around a stage, outermost first, without those over which one copy is shared."""
         attach = self.nests[name].attach
         if attach is None:
             return ()
@@ -157,7 +157,7 @@ class _Visit:
         return tuple(loop for loop in whole if loop[1] not in attach.relax)
 
     def around(self, name: str) -> tuple[Loop, ...]:
-        """The loops around a stage, those that share its copy too."""
+        """The loops around a stage, including those over which one copy is shared."""
         attach = self.nests[name].attach
         if attach is None:
             return ()
@@ -166,7 +166,7 @@ class _Visit:
         return (*self.around(attach.consumer), *((attach.consumer, loop) for loop in own))
 
     def whole(self, stage: Stage) -> Expected:
-        """An output, or what cannot be taken apart: its whole domain, once."""
+        """An output, or a stage that cannot be split: its whole domain, once."""
         assert self.nests[stage.name].attach is None
         ranges = [stage.ranges[index] for index in stage.indices if index not in stage.reductions]
         minima, extents = tuple(lo for lo, _ in ranges), tuple(max(0, hi - lo) for lo, hi in ranges)
@@ -187,7 +187,7 @@ class _Visit:
         stride = np.zeros(len(stage.axes), int)
         if len(needed):
             points, starts = np.unique(needed[:, : len(prefix)], axis=0, return_index=True)
-            # Rows are sorted by their prefix first: a point's rows are neighbours.
+            # Rows are sorted by prefix first, so that rows of one point are adjacent.
             for point, of_point in zip(points, np.split(needed[:, len(prefix) :], starts[1:]), strict=True):
                 lo, hi = of_point.min(0), of_point.max(0)
                 stride = np.gcd(stride, np.gcd.reduce(of_point - lo, axis=0))
@@ -229,7 +229,7 @@ class _Visit:
             yield np.concatenate([both[inside, :depth], element[inside]], 1)
 
     def extents(self, stage: Stage, extent: Point) -> dict[str, int]:
-        """The static extent of every loop that ever was one."""
+        """The static extent of every loop, including replaced ones."""
         found: dict[str, int] = {}
         axes = [index for index in stage.indices if index not in stage.reductions]
         found.update({stage.loop(index): size for index, size in zip(axes, extent, strict=True)})
@@ -278,7 +278,7 @@ class _Visit:
         return table
 
     def grid(self, stage: Stage, region: Expected, leaves: list[int]) -> Table:
-        """Every instance with every combination of its loops, guards not yet asked."""
+        """Every instance with every combination of its loops, before guards."""
         names = self.nests[stage.name].leaves
         count, rank = len(region.boxes), len(region.extent)
         size = prod(leaves)

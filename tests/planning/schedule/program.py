@@ -1,6 +1,6 @@
-"""A typed program as the oracle sees it: stages with ranges, and every read of every point, by evaluation.
+"""A typed program for the oracle: stages with ranges, and every read of every point, by evaluation.
 
-Points come as tables: columns of equal length, one row for each point. Nothing here is symbolic.
+Points are tables: columns of equal length, one row for each point. Nothing here is symbolic.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,17 +17,17 @@ from tcjax.symbolic.affine import Atom, Clamp, Quotient, Remainder
 
 # Columns by loop, ``("D", "djo")``, and by index variable.
 Table = dict[Hashable, np.ndarray]
-# A condition at every row: whether it may be true, whether it may be false. Data decides what is both.
+# A condition at every row: whether it may be true, and whether it may be false; both if it depends on data.
 Truth = tuple[np.ndarray, np.ndarray]
 Statement = ir.Define | ir.Accumulate
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One statement. `axes` are its left-side indices where all of them are bare (else None).
+    """One statement.
 
-    `ranges` are half open and hold the indices of inline reductions too. Of a tensor that several statements write,
-    all are `is_update`.
+    `axes` are its left-side indices if all of them are bare (else None). `ranges` are half open and include the indices
+    of inline reductions. If several statements write a tensor, all of them are `is_update`.
     """
 
     name: str
@@ -45,20 +45,20 @@ class Stage:
 
     @property
     def indices(self) -> tuple[IndexVar, ...]:
-        """The loops that it has before any schedule."""
+        """Its loops before any schedule."""
         if self.axes is not None:
             return (*self.axes, *self.reductions)
         left = dict.fromkeys(v for index in self.statement.indices for v in sorted(index.variables, key=str))
         return (*left, *(v for v in self.reductions if v not in left))
 
     def loop(self, index: IndexVar) -> str:
-        """The loop of an index: its name, with the tag where another has the same."""
+        """The loop of an index: its name, with the tag if another index has the same name."""
         return index.name if [v.name for v in self.indices].count(index.name) == 1 else str(index)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Elements that rows of a table need: per dimension the first and last index, equal but for data."""
+    """Elements that rows of a table need: per dimension the first and last index, which differ only for data."""
 
     tensor: str
     table: Table
@@ -79,11 +79,11 @@ class Program:
         return next(stage for stage in self.stages if stage.name == name)
 
     def readers(self, stage: Stage) -> list[Stage]:
-        """The later stages that mention its tensor on their right sides."""
+        """The later stages that read its tensor."""
         return [other for other in self.stages[stage.position + 1 :] if stage.tensor in _tensors_read(other.statement)]
 
     def reads(self, stage: Stage, table: Table) -> Iterator[Read]:
-        """Everything that the statement reads at the points of the table; its ranges and guard decide which do."""
+        """What the statement reads at those points of the table that its ranges and guard admit."""
         domain = stage.statement.domain
         table = self._kept(table, self._within(domain.ranges, table))
         if domain.guard is not None:
@@ -151,7 +151,7 @@ class Program:
         return inside
 
     def affine(self, index: Affine, table: Table) -> np.ndarray | int | None:
-        """The values at every row, or None where data decides."""
+        """The values at every row, or None if they depend on data."""
         total: np.ndarray | int = self.size(index.base)
         for atom, weight in index.terms:
             value = self._atom(atom, table)
@@ -183,7 +183,7 @@ class Program:
                 raise AssertionError(atom)
 
     def _integer(self, expr: ir.Expr, table: Table) -> np.ndarray | int | None:
-        """The integer at every row, or None where data decides."""
+        """The integer at every row, or None if it depends on data."""
         match expr:
             case ir.Const(value) if isinstance(value, (int, bool)):
                 return int(value)
@@ -307,7 +307,7 @@ def _extents(
     ranges: Box,
     sizes: Mapping[SizeVar, int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What was declared, from 0, or else the ranges of the first statement."""
+    """The declared sizes, from 0, or else the ranges of the first statement."""
     if all(variable in sizes for size in target.shape for variable in size.variables()):
         return (0,) * target.rank, tuple(size.evaluate(sizes) for size in target.shape)
     if axes is None:

@@ -1,7 +1,7 @@
 """Random kernels of two to four stages, with subscripts and guards of every kind.
 
 They are made from the last stage backwards: subscripts are made first and visited, and the extents of what they read
-follow. So every kernel is correct, however odd its subscripts are.
+follow. So every kernel is valid, however odd its subscripts are.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from random import Random
 
 _NAMES = ("B", "C", "D", "E")
 _LETTERS = ("ab", "ij", "uv", "xy")
-# What data say: a vector of integers, read at remainders.
+# Subscripts that are data: a vector of integers, read at remainders.
 _DATA = 8
 
 
@@ -26,7 +26,7 @@ class _Index:
 
 @dataclass(slots=True)
 class _Tensor:
-    """A stage's tensor: where it begins, and how far beyond that it has been read, per dimension."""
+    """A stage's tensor: where it begins, and how far it has been read, per dimension."""
 
     name: str
     letters: str
@@ -77,7 +77,7 @@ def _statement(rng: Random, before: Sequence[_Tensor], target: _Tensor) -> str:
     else:
         also = [tensor for tensor in before[1:-1] if rng.random() < 0.4]
         terms = [_term(rng, t, everything) for t in (*also, before[-1]) for _ in range(rng.choice((1, 1, 2)))]
-    # A product: of a sum over an index every term has to mention it.
+    # A product: every term of a sum over an index must mention the index.
     value = " * ".join([*terms, reduction[0].name]) if reduction else " + ".join(terms)
     clauses = [f"{index.name} in {index.lo}:{index.hi}" for index in everything]
     if reduction and rng.random() < 0.4:
@@ -167,5 +167,5 @@ def _guard(rng: Random, indices: Sequence[_Index], depth: int = 0) -> str:
 
 
 def _value(text: str, point: dict[str, int]) -> int:
-    # TC writes `/` for what floors.
+    # TC writes floor division as `/`.
     return int(eval(text.replace("/", "//"), {"min": min, "max": max}, dict(point)))

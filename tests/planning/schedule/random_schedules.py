@@ -1,4 +1,4 @@
-"""Random legal schedules, and what `Schedule.infer_bounds` says of them against the oracle."""
+"""Random legal schedules, with `Schedule.infer_bounds` checked against the oracle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ def random_line(rng: Random, program: Program) -> str:
             command = _rearrangement(rng, stage.name, leaves[stage.name], len(chosen))
             if command is not None:
                 chosen.append(command)
-    # The loops around each stage and its own; and which of them it has a copy for.
+    # The loops around each stage and its own; and those for which it has a copy.
     nests: dict[str, list[Loop]] = {}
     prefixes: dict[str, list[Loop]] = {}
     for stage in reversed(program.stages):
@@ -46,7 +46,7 @@ def random_line(rng: Random, program: Program) -> str:
         path = common[: rng.randint(1, len(common))]
         consumer, loop = path[-1]
         around = [*prefixes[consumer], *(place for place in path if place[0] == consumer)]
-        # What a reader shares, its producer cannot tell apart.
+        # A producer cannot distinguish iterations over which its reader is shared.
         kept = [{*prefixes[reader], *((reader, leaf) for leaf in leaves[reader])} for reader in readers]
         relax = {name for place in around for name in (place[1],) if not all(place in one for one in kept)}
         if rng.random() < 0.1:
@@ -96,9 +96,9 @@ def random_trial(rng: Random) -> Trial:
 
 
 def disagreements(trial: Trial) -> list[str]:
-    """What `Schedule.infer_bounds` says otherwise than the oracle; an overlap may be larger than it is.
+    """Differences between `Schedule.infer_bounds` and the oracle; an overlap may be overestimated.
 
-    Nothing for the few schedules with more points than the oracle can visit.
+    Empty for the few schedules with more points than the oracle can visit.
     """
     kernel, arguments = tcjax.kernel(trial.text), specs(trial.arguments)
     try:

@@ -1,4 +1,4 @@
-"""The regions of many schedules, against a visit of every point."""
+"""The regions of many schedules, checked by visiting every point."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """The examples of TVM's InferBound document, and two of its pictures: tight answers, worked out by hand.
 
-The oracle of the other tests has to find them too.
+The oracle of the other tests must find them too.
 """
 
 from dataclasses import dataclass, field

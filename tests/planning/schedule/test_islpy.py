@@ -1,4 +1,4 @@
-"""A second opinion: what is needed, written down as integer sets by hand and counted by isl."""
+"""A second opinion: the needed elements as hand-written integer sets, counted by isl."""
 
 from typing import Any
 

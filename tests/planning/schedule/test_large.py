@@ -1,4 +1,4 @@
-"""Kernels too large to visit every point of: numbers worked out by hand, and found without visiting them either."""
+"""Kernels too large to visit every point: numbers worked out by hand, and inferred without visiting points too."""
 
 import tcjax
 
@@ -70,11 +70,11 @@ def test_rows_that_a_fused_and_split_loop_cuts() -> None:
     found = regions(GEMM, "1000,1000 1000,1000", "fuse C i j f; split C f 256 fo fi; at S C fo; at T C fo")
 
     tiles = -(-(1000**2) // 256)
-    # Of the 999 ends of rows inside, those at multiples of 32 * 1000 are ends of tiles too.
+    # Of the 999 inner row ends, those at multiples of 32 * 1000 are also ends of tiles.
     cut = 999 - 999 // 32
     assert tuple(found["S"].extent) == (2, 1000)
     assert counts(found["S"]) == (tiles, (tiles + cut) * 1000, (tiles + cut) * 1000, 1000**2)
-    # A tile over the end of a row takes all columns, where it needs 256 of them.
+    # A tile across the end of a row takes all columns, although it needs only 256.
     columns = 1000 * cut + (1000**2 - 256 * cut)
     assert tuple(found["T"].extent) == (1000, 1000)
     assert counts(found["T"]) == (tiles, 1000 * columns, 1000 * 1000**2, 1000**2)
@@ -104,7 +104,7 @@ def test_tiles_of_a_stencil_and_their_corners() -> None:
 
     rows, columns = 62 * 66 + 32, 93 * 66 + 48
     assert tuple(found.extent) == (66, 66)
-    # Four corners of each tile are computed in vain.
+    # Four corners of each tile are computed but not needed.
     assert counts(found) == (63 * 94, rows * columns, rows * columns - 4 * 63 * 94, 4000 * 6000)
     assert not found.box_is_exact
 
@@ -112,7 +112,7 @@ def test_tiles_of_a_stencil_and_their_corners() -> None:
 def test_statistics_of_rows_that_a_fused_loop_cuts() -> None:
     found = regions(SOFTMAX, "1024,30522", "fuse y u v f; split y f 4096 fo fi; at s y fo")
 
-    # 30522 and 4096 share a factor of 2 only: every end of a row lies inside of a tile.
+    # 30522 and 4096 share only the factor 2: every end of a row is inside a tile.
     tiles = -(-1024 * 30522 // 4096)
     assert tuple(found["s"].extent) == (2,)
     assert counts(found["s"]) == (tiles, tiles + 1023, tiles + 1023, 1024)

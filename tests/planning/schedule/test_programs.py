@@ -40,7 +40,7 @@ def check(compiled: tcjax.Kernel, arguments: Sequence[Any], name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         if has_calls(compiled, arguments):
-            # What a call computes is not taken apart.
+            # Calls are not scheduled.
             assert compiled.schedule(*arguments).infer_bounds(*arguments)
             return
         program = program_of(compiled, arguments)

@@ -1,4 +1,4 @@
-"""Illegal schedules: each is a `CompileError` of kind ``schedule`` that names what is in the way."""
+"""Illegal schedules: each raises a `CompileError` of kind ``schedule`` that names the obstacle."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ import tcjax
 from .commands import schedule_of
 from .kernels import arguments_of, kernel_of
 
-# Kernel, schedule, and what the message has to name.
+# Kernel, schedule, and what the message must name.
 ILLEGAL = (
     # A consumer outside of the loop.
     ("two_halos", "at C D u", "C D u L"),
@@ -31,7 +31,7 @@ ILLEGAL = (
     ("mlp_bias", "at h y r", "h y r a"),
     ("same_names", "at C E i", "C E i D"),
     ("corners", "at T D x", "T D x E"),
-    # A place that is none, or before what it needs.
+    # A position that does not exist, or before what it needs.
     ("chain", "at D C i", "D C i E"),
     ("chain", "at D D di", "D di"),
     ("pointwise", "at D C i", "D C i"),
@@ -41,11 +41,11 @@ ILLEGAL = (
     ("pointwise", "at C nothing di", "nothing"),
     ("pointwise", "at A D di", "A"),
     ("chain", "at D C i; at C D di", "D C i"),
-    # An output, or what several statements write, stays at the root.
+    # An output, or a tensor written by several statements, stays at the root.
     ("two_outputs", "at D E v", "D E v"),
     ("sac_stencil", "at out out.1 j", "out out.1 j"),
     ("sac_stencil", "at out.1 out j", "out.1 out j"),
-    # Loops that are not there, any more or not yet.
+    # Loops that no longer exist, or do not exist yet.
     ("pointwise", "split D di 2 a b; split D di 2 c d", "D di a b"),
     ("pointwise", "split D di 2 a b; at C D di", "D di a b"),
     ("pointwise", "fuse D di dj f; at C D dj", "D dj f"),

@@ -1,4 +1,4 @@
-"""What a region promises besides its numbers."""
+"""What a region guarantees besides its numbers."""
 
 import dataclasses
 

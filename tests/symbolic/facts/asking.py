@@ -1,4 +1,4 @@
-"""Puts a case to the engine and holds the answer against the enumeration."""
+"""Asks the engine about a case and compares its answer with the enumeration."""
 
 import traceback
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from .enumeration import Domain, Given, cost, domain, variables
 
 @dataclass(frozen=True)
 class Flaw:
-    """What is wrong with an answer: UNSOUND and CRASH are bugs, LOOSE is an answer that says less than it could."""
+    """A flaw of an answer: UNSOUND and CRASH are bugs, LOOSE is an answer that could be tighter."""
 
     kind: str
     answer: Any
@@ -48,7 +48,7 @@ def facts_of(given: str) -> Prover:
 
 
 def answer(facts: Prover, case: Case) -> Any:
-    """What the engine answers, with every expression as its text."""
+    """The engine's answer, with expressions as text."""
     match case.question:
         case "simplify":
             return str(facts.simplify(case.words[0]))
@@ -81,13 +81,13 @@ def _end(end: Any) -> int | str | None:
 
 @cache
 def flaw(case: Case) -> Flaw | None:
-    """What is wrong with the engine's answer to a case of the tables."""
+    """Flaws of the engine's answer to a case of the tables."""
     area = domain(case.given, *case.words, *case.variables)
     return judged(area, case, tables=True)
 
 
 def judged(area: Domain, case: Case, tables: bool = False) -> Flaw | None:
-    """What is wrong with the engine's answer; whether it is tight is asked of the cases of the tables."""
+    """Flaws of the engine's answer; only for cases of the tables is it checked to be tight."""
     try:
         try:
             facts = facts_of(case.given)
@@ -103,7 +103,7 @@ def judged(area: Domain, case: Case, tables: bool = False) -> Flaw | None:
 
 
 def unsound(area: Domain, case: Case, found: Any) -> Flaw | None:
-    """Where the enumeration contradicts an answer; needs nothing but the points, so random questions have it too."""
+    """Contradictions between the enumeration and an answer; this needs only points, so random questions have it too."""
     words = _contradicted(area, case, found)
     return None if words is None else Flaw("UNSOUND", found, words)
 
@@ -156,9 +156,9 @@ def _missed(reached: tuple[int, int] | None, found: tuple[int | None, int | None
 
 
 def _wrongly_empty(area: Domain, case: Case) -> str | None:
-    """A value of the variable with which the condition holds at every point, where it was said that there is none.
+    """A value of the variable for which the condition holds at every point, although the answer was that there is none.
 
-    A window says nothing here: the condition may fail beyond it.
+    With a window this proves nothing: the condition may fail outside it.
     """
     if not area.whole:
         return None
@@ -170,7 +170,7 @@ def _wrongly_empty(area: Domain, case: Case) -> str | None:
 
 
 def dear(case: Case, found: Any) -> Flaw | None:
-    """A simplification that costs more than what it replaces."""
+    """A simplification that costs more than the original."""
     if case.question != "simplify":
         return None
     before, after = cost(case.words[0]), cost(found)
@@ -178,7 +178,7 @@ def dear(case: Case, found: Any) -> Flaw | None:
 
 
 def loose(area: Domain, case: Case, found: Any) -> Flaw | None:
-    """Where the table knows a tighter answer than a sound one from the engine."""
+    """A sound answer from the engine that is looser than the table's."""
     wanted = case.expected
     match case.question:
         case "simplify":
@@ -192,7 +192,7 @@ def loose(area: Domain, case: Case, found: Any) -> Flaw | None:
         case "linear":
             tight = (found is None) == (wanted is None)
         case "bijective":
-            # Nobody needs to know why not.
+            # The reason does not matter.
             tight = found is wanted or (not wanted and not found)
         case _:
             tight = found == wanted

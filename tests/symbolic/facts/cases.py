@@ -15,7 +15,7 @@ End = int | str | None
 
 @dataclass(frozen=True)
 class Case:
-    """One line of a table; `words` are the texts in question, `variables` what `solve` and `linear` are asked for."""
+    """One line of a table; `words` are the texts in question, `variables` the arguments of `solve` and `linear`."""
 
     question: str
     tier: int
@@ -52,7 +52,7 @@ CASES = tuple(cases())
 
 
 def mistake(case: Case) -> str | None:
-    """What the enumeration holds against the table's own answer."""
+    """Contradictions between the enumeration and the table's answer."""
     area = domain(case.given, *case.words, *case.variables)
     if not area.points and case.question != "contradiction" and case.expected not in ("empty", 1):
         return "no point to try"
@@ -83,7 +83,7 @@ def mistake(case: Case) -> str | None:
 
 
 def changed_value(area: Domain, text: str, other: str) -> str | None:
-    """A point at which `other` is not worth what `text` is."""
+    """A point at which `other` and `text` differ."""
     before, after = compiled(text, area.names), compiled(other, area.names)
     for point in area.points:
         try:
@@ -105,13 +105,13 @@ def refuted(area: Domain, condition: str) -> str | None:
 
 
 def extremes(area: Domain, text: str) -> tuple[int, int] | None:
-    """The least and the greatest value; None where there is none."""
+    """The least and the greatest value; None if there is none."""
     values = [int(value) for _, value in area.values(text)]
     return (min(values), max(values)) if values else None
 
 
 def _wrong_bounds(case: Case) -> str | None:
-    """A finite end is reached; an infinite one lies further out in a wider window."""
+    """A finite end is attained; an infinite one moves out in a wider window."""
     near, far = (
         extremes(domain(case.given, *case.words, window=window, limit=60_000), case.words[0]) for window in (8, 16)
     )
@@ -128,7 +128,7 @@ def residue_class(values: list[int]) -> tuple[int, int]:
 
 
 def wrong_coefficients(area: Domain, case: Case, answer: tuple[Any, ...]) -> str | None:
-    """Why ``coefficients * variables + base`` is not the expression, or the base not free of the variables."""
+    """Why ``coefficients * variables + base`` differs from the expression, or why the base depends on the variables."""
     *coefficients, base = answer
     if set(variables(base)) & set(case.variables):
         return f"the base {base} holds the variables"
@@ -203,7 +203,7 @@ def misjudged(area: Domain, condition: str, variable: str, answer: tuple[End, En
 
 
 def narrower(area: Domain, variable: str, answer: tuple[End, End] | str, wanted: tuple[End, End] | str) -> str | None:
-    """A point of the domain in the wanted interval and not in the other."""
+    """A point of the domain that is in the wanted interval but not in the other."""
     for values in area.points:
         point = dict(zip(area.names, values, strict=True))
         if inside(wanted, variable, point) and not inside(answer, variable, point):

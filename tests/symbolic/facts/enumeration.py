@@ -1,4 +1,4 @@
-"""What a text of the facts language is worth at a point, computed by Python itself; knows nothing of the engine."""
+"""Evaluates texts of the facts language at points with Python itself, independently of the engine."""
 
 import ast
 import math
@@ -19,7 +19,7 @@ _WORDS = {
 # A domain beyond this many candidates is thinned by narrowing the windows of its unbounded variables.
 _POINTS = 6000
 _WINDOW = 20
-# Primes: a stride of one meets every residue of a small divisor.
+# Primes: such a stride hits every residue of a small divisor.
 _STRIDES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 509, 2039, 20_011)
 
 
@@ -30,7 +30,7 @@ def tdiv(a: int, b: int) -> int:
 
 
 def tmod(a: int, b: int) -> int:
-    """What `tdiv` leaves; it has the sign of `a`."""
+    """The remainder of `tdiv`; it has the sign of `a`."""
     return a - b * tdiv(a, b)
 
 
@@ -62,7 +62,7 @@ class _Selects(ast.NodeTransformer):
 
 @cache
 def compiled(text: str, names: tuple[str, ...]) -> Callable[..., Value]:
-    """A function of the values of `names`; ZeroDivisionError where the text has no value."""
+    """A function of the values of `names`; raises ZeroDivisionError where the text has no value."""
     body = _Selects().visit(ast.parse(mangled(text.strip()), mode="eval").body)
     parameters = ast.arguments([], [ast.arg(mangled(name)) for name in names], None, [], [], None, [])
     function = ast.fix_missing_locations(ast.Expression(ast.Lambda(parameters, body)))
@@ -71,7 +71,7 @@ def compiled(text: str, names: tuple[str, ...]) -> Callable[..., Value]:
 
 @cache
 def cost(text: str) -> int:
-    """What a text costs: 1 for + - and connectives, 2 for *, 3 for min, max, select, comparisons, 6 for division."""
+    """The cost of a text: 1 for + - and connectives, 2 for *, 3 for min, max, select, comparisons, 6 for division."""
     total = 0
     for node in ast.walk(ast.parse(mangled(text.strip()), mode="eval")):
         match node:
@@ -104,8 +104,8 @@ def cost(text: str) -> int:
 class Given:
     """Facts as a line of text.
 
-    Parts lie between semicolons: ``i in 0..9`` (inclusive; either end may miss, or be an expression), ``m := 2*k``, a
-    condition, and ``n ~ 0..70``, which is no fact but says where to look for an unbounded variable.
+    Parts are separated by semicolons: ``i in 0..9`` (inclusive; either end may be missing, or an expression), ``m :=
+    2*k``, a condition, and ``n ~ 0..70``, which is not a fact but a window for an unbounded variable.
     """
 
     text: str
@@ -134,7 +134,7 @@ class Given:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What is assumed."""
+        """The assumed conditions."""
         return tuple(part for part in self.parts if not re.match(r"[\w.']+ (in|:=|~) ", part))
 
     @property
@@ -175,7 +175,7 @@ class Domain:
 
     names: tuple[str, ...]
     points: tuple[tuple[int, ...], ...]
-    # Are these all the points there are?
+    # Are these all points?
     whole: bool
 
     def values(self, text: str) -> Iterator[tuple[tuple[int, ...], Value]]:
@@ -211,7 +211,7 @@ def domain(given: str, *texts: str, window: int = _WINDOW, limit: int = _POINTS)
 
 @cache
 def sample(given: str, *texts: str, limit: int = _POINTS) -> Domain:
-    """Like `domain`, with wide ranges thinned: their ends, and what lies evenly between."""
+    """Like `domain`, with wide ranges thinned to their ends and evenly spaced values between."""
     facts = Given(given)
     names = tuple(sorted({name for text in (*facts.requirements, *texts) for name in variables(text)}))
     free = [name for name in names if name not in facts.equalities]
@@ -231,7 +231,7 @@ def _thinned(span: Sequence[int], most: int) -> Sequence[int]:
 
 
 def _span(facts: Given, name: str, window: int) -> range:
-    """Where to look for a variable."""
+    """The window for a variable."""
     lo, hi = facts.ranges.get(name, (None, None))
     if name in facts.windows:
         least, greatest = facts.windows[name]
@@ -255,7 +255,7 @@ def _points(
     conditions: Sequence[str],
     texts: Sequence[str],
 ) -> Iterator[tuple[int, ...]]:
-    """A nest of loops, written and compiled: each condition is asked as soon as its variables are known."""
+    """A compiled nest of loops: each condition is checked as soon as its variables are known."""
     order = [*sorted(spans, key=lambda name: (len(spans[name]), name)), *(name for name in names if name in equalities)]
     lines = ["def walk():"]
     indent = "    "

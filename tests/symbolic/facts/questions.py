@@ -15,7 +15,7 @@ _DIVISORS = (2, 2, 3, 4, 4, 5, 6, 8, 12, -1, -2, -3, -4)
 _OPERATIONS = ("+", "+", "+", "-", "-", "-", "scale", "scale", "*", "//", "//", "//", "%", "%", "%", "by", "by", "mod")
 _RARE = ("tdiv", "tmod", "min", "min", "max", "max", "select")
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-# Points at which a random question is judged, fewer than for a table's.
+# Points at which a random question is checked, fewer than for the tables.
 POINTS = 1500
 
 
@@ -58,14 +58,14 @@ def expression(rng: Random, names: tuple[str, ...], depth: int) -> Tree:
             quotient = "//" if op == "by" else "%", operand(), name
             if rng.randrange(4):
                 return quotient
-            # Guarded: where the name is zero, the quotient is not evaluated.
+            # Guarded: if the name is zero, the quotient is not evaluated.
             return "select", (rng.choice((">", "!=")), name, 0), quotient, operand()
         case "tdiv" | "tmod":
             return op, operand(), rng.choice(_DIVISORS) if rng.randrange(4) else operand()
         case "select":
             return op, condition(rng, names, min(1, depth - 1)), operand(), operand()
         case "+" if rng.randrange(3) == 0:
-            # Terms that cancel or recompose: x - x//c*c and its like.
+            # Terms that cancel or recompose, such as x - x//c*c.
             part, divisor = operand(), rng.choice(_DIVISORS)
             return "-", part, ("*", ("//", part, divisor), divisor)
         case _:
@@ -142,7 +142,7 @@ def _relation(rng: Random, names: tuple[str, ...]) -> str:
 
 
 def questions(rng: Random, facts: str, names: tuple[str, ...]) -> Iterator[tuple[Case, Domain]]:
-    """One question of each kind under the facts, beside the points it is judged at."""
+    """One question of each kind under the facts, with the points at which it is checked."""
     tree = expression(rng, names, rng.choice((1, 2, 3, 3, 4)))
     text = show(tree)
     yield from _asked(facts, "bounds", text)
@@ -176,7 +176,7 @@ def _planted(rng: Random, facts: str, text: str) -> Iterator[tuple[Case, Domain]
 
 
 def maps(rng: Random) -> tuple[Case, Domain]:
-    """A question whether a map over a small box is bijective, often a radix or a split so that it is."""
+    """Asks whether a map over a small box is bijective; often it is, because it is a radix or a split."""
     names = NAMES[: rng.choice((1, 2, 2, 3))]
     sizes = [rng.choice((1, 2, 3, 4, 6, 8)) for _ in names]
     facts = "; ".join(f"{name} in 0..{size - 1}" for name, size in zip(names, sizes, strict=True))

@@ -1,4 +1,4 @@
-"""How tight and how quick the engine is on the tables: ``python -m tests.symbolic.facts.scoreboard [question]``."""
+"""How tight and how fast the engine is on the tables: ``python -m tests.symbolic.facts.scoreboard [question]``."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ SLOW = 0.005
 
 
 def tally(cases: tuple[Case, ...]) -> tuple[Counter[tuple[int, str]], list[tuple[Case, Flaw]]]:
-    """How many of each tier came out how, and what is wrong with those that are not tight."""
+    """Counts of results per tier, and the flaws of answers that are not tight."""
     counts: Counter[tuple[int, str]] = Counter()
     flaws = []
     for case in cases:
@@ -24,7 +24,7 @@ def tally(cases: tuple[Case, ...]) -> tuple[Counter[tuple[int, str]], list[tuple
 
 
 def seconds(case: Case) -> float:
-    """How long facts and answer take when nothing is remembered."""
+    """Time for facts and answer without caches."""
     start = time.process_time()
     try:
         answer(facts_of(case.given), case)

@@ -11,19 +11,19 @@ from .enumeration import Given, mangled
 
 # z3's own measure of work: an answer is the same on every machine, unlike one within a time limit.
 _WORK = 2_000_000
-# The questions whose answers it can deny.
+# The questions whose answers it can refute.
 QUESTIONS = ("simplify", "bounds", "modulus", "prove", "compare")
 
 
 class Encoding:
-    """Texts as z3 terms over shared names; each term beside the condition that it has a value."""
+    """Texts as z3 terms over shared names, each with the condition that it has a value."""
 
     def __init__(self) -> None:
         self.axioms: list[Any] = []
         self._fresh = 0
 
     def term(self, text: str) -> tuple[Any, Any]:
-        """The value of a text and whether it has one."""
+        """The value of a text, and whether it has one."""
         return self._term(ast.parse(mangled(text.strip()), mode="eval").body)
 
     def _term(self, node: ast.AST) -> tuple[Any, Any]:
@@ -140,7 +140,7 @@ def opinion(case: Case, answer: Any, milliseconds: int = 0) -> str:
 
 
 def _denial(encoding: Encoding, case: Case, answer: Any) -> Any:
-    """That the question has a value at some point and the answer is wrong there."""
+    """The claim that at some point the question has a value and the answer is wrong."""
     if case.question == "compare":
         a, b = case.words
         value, defined = encoding.term(f"({a}) {answer} ({b})")
@@ -164,5 +164,5 @@ def _denial(encoding: Encoding, case: Case, answer: Any) -> Any:
 
 
 def says_something(case: Case, answer: Any) -> bool:
-    """Is there anything that could be wrong?"""
+    """Can this answer be wrong at all?"""
     return case.question in ("simplify", "modulus") or answer not in (False, None, (None, None))

@@ -8,7 +8,7 @@ from tcjax.diagnostics import CompileError
 from tcjax.symbolic.facts import Prover
 from tests.work import with_at_most
 
-# Calls of functions for one question, three times what the hardest of these needs. What runs away has no end.
+# Function calls for one question, three times as many as the hardest of these needs. A runaway search never ends.
 MOST = 6_000_000
 
 

@@ -1,4 +1,4 @@
-"""Conditions compared with conditions: at every point, what the prover says is what the text means in Python."""
+"""Conditions compared with conditions: at every point, the prover agrees with Python."""
 
 from itertools import product
 
@@ -54,7 +54,7 @@ def test_a_fact_may_compare_conditions(shape: str) -> None:
 
         assert (facts.contradiction is None) == bool(held), text
         for asked in ("a < b", "a >= b", "a == b", "a != 2"):
-            # What is left out of a fact only makes an answer unsure.
+            # Leaving out part of a fact only weakens answers.
             assert not facts.prove(asked) or all(value(asked, point) for point in held), (text, asked)
 
 

@@ -1,4 +1,4 @@
-"""Texts mean what Python makes of them, and print back."""
+"""Texts mean the same as in Python, and print back."""
 
 from random import Random
 

@@ -61,7 +61,7 @@ def test_what_is_said_of_a_split_name_is_said_of_its_parts(rng: Random) -> None:
     text = questions.show(questions.expression(rng, names, 2))
     if not sample(given_facts, text, *names, limit=questions.POINTS).points:
         return
-    # The old facts beside the equality: what `replace` is to say with the name gone.
+    # The old facts and the equality: `replace` must say the same without the name.
     beside = f"{given_facts}; ii in 0..{factor - 1}; i := {parts}; io ~ -12..30; ii ~ 0..{factor - 1}"
     area = sample(beside, text, *names)
 

@@ -1,4 +1,4 @@
-"""Annotations: TC's strings, jaxtyping, and what is neither."""
+"""Annotations: TC's strings, jaxtyping, and invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions can be read, where their text is found, and what a docstring holds."""
+"""Which functions can be read, where their source is found, and kernels in docstrings."""
 
 import functools
 import inspect
@@ -207,7 +207,7 @@ def test_a_function_without_a_file_is_refused() -> None:
 
 
 def test_a_function_of_a_notebook_cell_is_read() -> None:
-    # As IPython does: the cell's text lies in `linecache` under the name of a file that does not exist.
+    # As in IPython: the cell's text is in `linecache` under the name of a file that does not exist.
     text, name, scope = "def f(A):\n    B[i] = A[i]\n    return B\n", "<cell 7>", {}
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     exec(compile(text, name, "exec"), scope)

@@ -1,4 +1,4 @@
-"""However deep or long the text: a tree, or a `CompileError`."""
+"""Texts of any depth and length give a tree or a `CompileError`."""
 
 import pytest
 

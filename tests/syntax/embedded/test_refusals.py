@@ -1,4 +1,4 @@
-"""What the notation has not is refused with the caret in the Python file, and with what to write instead."""
+"""Unsupported Python is refused with a caret in the Python file, and with what to write instead."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is written reads back to the same tree, is Python, and looks as a person would write it."""
+"""Written programs read back to the same tree, are valid Python, and look hand-written."""
 
 import ast as python
 import dataclasses
@@ -51,10 +51,10 @@ def with_divisions(tree: object, operator: str) -> object:
 
 
 def is_in_the_notation(definition: ast.Definition) -> bool:
-    """TC's texts may write to an input, and may call a reducer's name for several results: Python's cannot.
+    """TC may write to an input, and may call a reducer's name for several results; the Python notation cannot.
 
-    Nor may a statement over the points of an index say the same at each, or read what it has written: Python's `for`
-    would take them for steps.
+    Nor may a statement over the points of an index do the same at each, or read what it writes: Python's `for` would
+    make these steps of a loop.
     """
     parameters = {parameter.name for parameter in definition.parameters or ()}
     written: set[str] = set()
@@ -100,7 +100,7 @@ def names_in(*parts: object) -> set[str]:
 
 @given(trees.definitions().filter(is_in_the_notation))
 def test_a_definition_reads_back_to_the_same_tree(definition: ast.Definition) -> None:
-    # How `/` is written depends on types: its own test is below.
+    # How `/` is written depends on types, and has a separate test below.
     for operator in ("truediv", "//"):
         tree = with_divisions(definition, operator)
         assert isinstance(tree, ast.Definition)

@@ -1,4 +1,4 @@
-"""Nothing that is long, deep or odd takes long, or raises anything but a `CompileError`."""
+"""Long, deep or odd texts are read quickly, or raise a `CompileError`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A text is known for SaC or for TC, whether or not it is right."""
+"""A text is recognised as SaC or TC, whether or not it is valid."""
 
 import importlib
 import re
@@ -21,7 +21,7 @@ ROOT = TESTS.parent
 
 
 def texts(value: object) -> Iterator[str]:
-    """The texts of cases, however deep in lists."""
+    """The texts of cases in nested lists."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from texts(part)
@@ -30,7 +30,7 @@ def texts(value: object) -> Iterator[str]:
 
 
 def conformance(notation: str) -> list[str]:
-    """The texts of the conformance suite in one notation; of TC the wrong ones too, which may not change hands."""
+    """The texts of the conformance suite in one notation; for TC also invalid ones, which must not be taken for SaC."""
     found: dict[str, None] = {}
     for path in sorted((TESTS / "conformance").rglob("*.py")):
         place = path.relative_to(TESTS)

@@ -1,4 +1,4 @@
-"""A text that does not parse: the place, and words that say what to write."""
+"""Texts that do not parse: the position, and words that say what to write."""
 
 import pytest
 

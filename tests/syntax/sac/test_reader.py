@@ -1,4 +1,4 @@
-"""SaC text becomes the tree that it says."""
+"""SaC text is read as the right tree."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -487,7 +487,7 @@ def nodes(node: object) -> Iterator[Node]:
 
 
 def quoted(text: str, node: Node) -> str:
-    """What `text` has at the node's span."""
+    """The part of `text` at the node's span."""
     line, column, end = node.span
     return text.splitlines()[line - 1][column - 1 : end - 1]
 

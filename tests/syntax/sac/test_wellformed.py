@@ -1,4 +1,4 @@
-"""What a text may not say: the code of each mistake, and the words under which its caret stands."""
+"""Ill-formed texts: the code of each mistake, and the words marked by its caret."""
 
 import pytest
 

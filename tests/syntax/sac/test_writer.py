@@ -43,7 +43,7 @@ def test_no_pair_of_parentheses_can_be_left_out(expr: tree.Expr) -> None:
 
 
 def grouping_parentheses(text: str) -> list[tuple[int, int]]:
-    """The places of the parentheses that do not stand behind a name."""
+    """The positions of parentheses that do not follow a name."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     for place, character in enumerate(text):

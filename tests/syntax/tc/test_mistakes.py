@@ -1,4 +1,4 @@
-"""A text that does not parse: the code, the place, and words that say what to write."""
+"""Texts that do not parse: the code, the position, and words that say what to write."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""TC text becomes the tree that it says."""
+"""TC text is read as the right tree."""
 
 import pytest
 from hypothesis import given
@@ -300,7 +300,7 @@ LOOSEST_FIRST = (
 
 
 def by_splitting(operands: list[str], operators: list[str]) -> str:
-    """The grouping of a chain: it falls apart at the last of its loosest operators."""
+    """The grouping of a chain: it splits at the last of its operators with the lowest precedence."""
     for level in LOOSEST_FIRST:
         for position in reversed(range(len(operators))):
             if operators[position] in level:

@@ -22,7 +22,7 @@ def nodes(node: object) -> Iterator[ast.Node]:
 
 
 def quoted(text: str, node: ast.Node) -> str:
-    """What `text` has at the node's span."""
+    """The part of `text` at the node's span."""
     line, column, end = node.span
     return text.splitlines()[line - 1][column - 1 : end - 1]
 

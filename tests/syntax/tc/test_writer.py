@@ -28,7 +28,7 @@ def test_a_statement_stands_on_one_line(statement: ast.Statement) -> None:
 def test_no_pair_of_parentheses_can_be_left_out(expr: ast.Expr) -> None:
     text = tc.write(expr)
 
-    # But for those round a comparison that is compared: `a < b < c` would read as if it meant both.
+    # Except around a comparison that is compared: `a < b < c` would look like both comparisons.
     assert sum(can_be_left_out(*places, text, expr) for places in grouping_parentheses(text)) == compared(expr)
 
 
@@ -49,7 +49,7 @@ def can_be_left_out(opening: int, closing: int, text: str, expr: ast.Expr) -> bo
 
 
 def compared(node: Any) -> int:
-    """How many comparisons are what another one compares first, in all of a tree."""
+    """The number of comparisons in a tree that are the left operand of another one."""
     order = ("<", "<=", ">", ">=", "==", "!=")
     match node:
         case ast.Binary(operator, ast.Binary(inner)) if operator in order and inner in order:
@@ -62,7 +62,7 @@ def compared(node: Any) -> int:
 
 
 def grouping_parentheses(text: str) -> list[tuple[int, int]]:
-    """The places of the parentheses that stand neither behind a name nor behind brackets."""
+    """The positions of parentheses that follow neither a name nor brackets."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     for place, character in enumerate(text):

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """``O(axes) = value``: the only statement of a program, its sizes numbers, its ranges guards."""
+    """``O(axes) = value``: the only statement of a program, with numbers for sizes and guards for ranges."""
 
     bound: Bound
     value: ir.Expr
@@ -48,7 +48,7 @@ class Unit:
         return [p.name for p in self.bound.function.parameters if ir.types.is_float(p.dtype)]
 
     def named(self, prefix: str) -> dict[str, ir.Tensor]:
-        """A tensor beside each real parameter."""
+        """A tangent tensor for each real parameter."""
         parameters = {p.name: p for p in self.bound.function.parameters}
         shapes = self.bound.shapes
         return {n: replace(parameters[n], name=prefix + n, shape=tuple(map(Size.of, shapes[n]))) for n in self.real}
@@ -69,7 +69,7 @@ class Unit:
     def evaluated(
         self, formulas: Sequence[Formula], known: Mapping[str, Array], fns: Mapping[str, Any] | None = None
     ) -> dict[str, Array]:
-        """The targets of the formulas, whose tensors along the axes start where the axes do."""
+        """The targets of the formulas, whose tensors start where the axes do."""
         tensors = {}
         for formula in formulas:
             statement = formula.statement
@@ -95,13 +95,13 @@ class Unit:
         return dict(zip(targets, results, strict=True))
 
     def adjoints(self, cotangent: Array, fns: Mapping[str, Any] | None = None) -> dict[str, Array]:
-        """Straight from the value."""
+        """Directly from the value."""
         formulas = adjoint(self.value, self.axes, self.box, self.cotangent, self.named("d_"))
         found = self.evaluated(formulas, {**self.known(fns), "d_O": cotangent}, fns)
         return {name: found.get(f"d_{name}", np.zeros(self.bound.shapes[name])) for name in self.real}
 
     def tangents(self, changes: Mapping[str, Array], fns: Mapping[str, Any] | None = None) -> Array:
-        """The change of the result with the arguments' changes."""
+        """The tangent of the result from those of the arguments."""
         assert isinstance(self.value, ir.Reduce)
         found = tangent(self.value, self.axes, self.box, self.output, self.named("t_"))
         if found.value is None:
@@ -113,7 +113,7 @@ class Unit:
         return self.evaluated([Formula(define, found.box)], known, fns)["t_O"]
 
     def transposed(self, cotangent: Array, fns: Mapping[str, Any] | None = None) -> dict[str, Array]:
-        """By way of the tangent, which is linear."""
+        """Through the tangent, which is linear."""
         assert isinstance(self.value, ir.Reduce)
         found = tangent(self.value, self.axes, self.box, self.output, self.named("t_"))
         if found.value is None:

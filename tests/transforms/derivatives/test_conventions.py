@@ -1,4 +1,4 @@
-"""Where a function has no derivative, programs of derivatives say what JAX says."""
+"""Where a function has no derivative, derivative programs follow JAX's convention."""
 
 import jax
 import jax.numpy as jnp
@@ -49,7 +49,7 @@ def test_a_function_without_a_named_derivative_is_refused(name: str) -> None:
 
 
 def check(text: str, arrays: dict[str, np.ndarray], rtol: float = 1e-5) -> None:
-    """Straight and by way of the tangent what JAX says, with a random cotangent."""
+    """Checks against JAX, directly and through the tangent, with a random cotangent."""
     unit = Unit.of(text, arrays)
     cotangent = np.random.default_rng(2).normal(size=[size.constant for size in unit.output.shape])
     real = {n: jnp.asarray(arrays[n]) for n in unit.real}

@@ -142,7 +142,7 @@ def test_a_tangent_pairs_with_the_adjoint(case) -> None:
 def test_an_adjoint_is_what_jax_says(case) -> None:
     unit, text, arrays = case
     cotangent = rng.normal(size=[size.constant for size in unit.output.shape])
-    # Compiled quickly, JAX rounds a minimum and what it compares it with differently, and divides by no ties.
+    # Compiled without optimisation, JAX rounds a minimum and its operands differently, and divides by zero ties.
     with thoroughly():
         result, pull = jax.vjp(
             lambda real: tcjax.kernel(text)(**{**arrays, **real}), {n: jnp.asarray(arrays[n]) for n in unit.real}

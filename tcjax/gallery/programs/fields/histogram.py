@@ -29,7 +29,7 @@ histogram = tcjax.kernel(
 
 
 def data(stride: int) -> tuple[np.ndarray, ...]:
-    """Every so many pixels of scikit-learn's photograph of a temple: numbers between 0 and 1."""
+    """A regular sample of the pixels of scikit-learn's photograph of a temple: numbers between 0 and 1."""
     from sklearn.datasets import load_sample_image
 
     return ((load_sample_image("china.jpg")[::stride, ::stride] + np.float32(0.5)) / np.float32(256),)

@@ -92,7 +92,7 @@ def masked(x, W, asks, offers, ptr, col):
 
 
 def draw(figure, arrays, _):
-    """For two heads, how much each digit takes of which others, digits of one kind side by side."""
+    """For two heads, the attention of each digit to the others, with digits sorted by class."""
     x, W, asks, offers, *_ = arrays
     _, label, near = graph(len(x))
     order = np.argsort(label, kind="stable")

@@ -34,7 +34,7 @@ def habits(items: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def data(people: int, items: int, bought: int, rank: int) -> tuple[np.ndarray, ...]:
-    """Everybody has one habit, here and there another one; the counts are sorted by person."""
+    """Everyone has one main habit and sometimes another one; the counts are sorted by person."""
     random = np.random.default_rng(1)
     B, C = habits(items, rank)
     i = random.integers(0, people, bought)

@@ -48,7 +48,7 @@ def convolution(photo, filter, bias):
 
 
 def patches(photo, filter, bias):
-    """All windows side by side (im2col), then a product of matrices."""
+    """All windows as rows of a matrix (im2col), then a matrix product."""
     K = len(filter)
     dimensions = ("NHWC", "HWIO", "NHWC")
     windows = jax.lax.conv_general_dilated_patches(

@@ -34,7 +34,7 @@ k_means = tcjax.kernel(
 
 
 def data(stride: int, colours: int) -> tuple[np.ndarray, ...]:
-    """Every so many pixels of scikit-learn's photograph of a flower, and some of its colours, drawn at random."""
+    """A regular sample of the pixels of scikit-learn's photograph of a flower, and some random colours from it."""
     from sklearn.datasets import load_sample_image
 
     image = load_sample_image("flower.jpg")[::stride, ::stride] / np.float32(255)

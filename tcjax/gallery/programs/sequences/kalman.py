@@ -41,7 +41,7 @@ def kalman(float(S,T) x, float(S) drift, float(S) noise) -> (level, variance, li
 
 
 def data(series: int, length: int) -> tuple[np.ndarray, ...]:
-    """Levels that wander, with two stretches where nobody measured, and the variances that made them."""
+    """Drifting levels with two gaps in the measurements, and the variances that produced them."""
     random = np.random.default_rng(7)
     drift, noise = random.uniform(0.02, 0.1, series), random.uniform(0.5, 1.5, series)
     level = (np.sqrt(drift)[:, None] * random.normal(size=(series, length))).cumsum(1)

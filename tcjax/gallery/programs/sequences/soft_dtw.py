@@ -81,7 +81,7 @@ def diagonals(cost):
     """One scan: what is on a diagonal does not depend on each other."""
     B, N, M = cost.shape
     i, s = jnp.arange(N), jnp.arange(N + M - 1)[:, None]
-    # An entry of a diagonal that lies outside of the matrix costs so much that no path goes there.
+    # Entries of a diagonal outside the matrix cost so much that no path goes there.
     outside = (s < i) | (s >= i + M)
     skewed = jnp.where(outside[:, None], 1e10, cost[:, i, jnp.clip(s - i, 0, M - 1)].swapaxes(0, 1))
 

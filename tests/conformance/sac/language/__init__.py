@@ -1,4 +1,4 @@
-"""The notation itself: lexis, statements, operators, types, the functions that are there."""
+"""The notation itself: tokens, statements, operators, types, library functions."""
 
 from .library import BUILDING, FOLDS, ORDER, PARTS, SHAPES
 from .operators import DIVISION, ELEMENTWISE, LAZY, PRECEDENCE

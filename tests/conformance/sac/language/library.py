@@ -1,4 +1,4 @@
-"""The functions that are there without a definition."""
+"""The predefined functions."""
 
 import numpy as np
 

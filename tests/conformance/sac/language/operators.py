@@ -1,4 +1,4 @@
-"""Operators: how they bind, what they compute, on which shapes."""
+"""Operators: precedence, values and shapes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What has to be refused, by the kind of the mistake."""
+"""Programs that must be refused, by the kind of mistake."""
 
 from .cells import GENERATORS, HOMOGENEITY, INDICES, STATIC
 from .refusal import Refusal

@@ -1,4 +1,4 @@
-"""Cells of several shapes, ranges outside the result, selections outside the array, values that come too late."""
+"""Cells of different shapes, ranges outside the result, selections out of bounds, values that are known too late."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A text that has to be refused, or a call of it."""
+"""A text that must be refused, or a call of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Refusal:
-    """`code` where the rule has one of its own; the text is called where there are `arguments`, as in `Case`."""
+    """`code` if the rule has its own; the text is called if there are `arguments`, as in `Case`."""
 
     name: str
     text: str

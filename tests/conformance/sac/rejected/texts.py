@@ -1,4 +1,4 @@
-"""Texts that are none, and names that nothing has."""
+"""Texts that are not programs, and undefined names."""
 
 from ..case import iota
 from .refusal import Refusal

@@ -1,4 +1,4 @@
-"""Types, ranks, bounds, shapes that do not fit."""
+"""Mismatched types, ranks, bounds and shapes."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ TYPES = [
     Refusal("an array of bools as an index", "a[p]", [iota(4), mask(4)]),
     Refusal("a float of an array as an index", "{ [i] -> a[b[i]] }", [iota(4), real(3)]),
     Refusal("a quotient of floats as an index", "{ [i] -> a[tof(i) / 2.0] | [i] < [2] }", [iota(4)]),
-    # Index vectors are no components.
+    # Index vectors are not components.
     Refusal("an index vector as a component", "{ iv -> a[iv, 0] | iv < [2] }", [iota(4, 2)]),
     Refusal("an index vector as a component, inferred", "{ iv -> a[[iv, 0]] }", [iota(4, 2)]),
     Refusal("an index vector as a second component", "{ iv -> a[0, iv] }", [iota(4, 2)]),

@@ -1,4 +1,4 @@
-"""Is a map from the points of the bounded variables one to one and onto its bounding box, whatever the others are?"""
+"""Is a map from the points of the bounded variables one to one and onto its bounding box, for all other values?"""
 
 # The facts, the coordinates, the answer.
 TIER_1 = (

@@ -1,4 +1,4 @@
-"""What is to be proved (1), and what is not to be, since it is false somewhere (0)."""
+"""Claims to be proved (1), and claims that are false somewhere (0)."""
 
 # The facts, the claim, whether it holds.
 TIER_1 = (
@@ -125,7 +125,7 @@ TIER_1 = (
     ("x in 0..; y in 1..", "x <= x*y", 1),
     ("x in 1..; y in 1..", "x + y <= x*y", 0),
     ("n in 1..", "(x + n - 1) // n * n >= x", 1),
-    # What is guarded is not evaluated, so it says nothing of the divisor.
+    # A guarded branch is not evaluated, so it implies nothing about the divisor.
     ("n in 0..", "select(n > 0, x % n, 0) <= n", 1),
     ("n in 0..", "select(n > 0, x % n, 0) < n", 0),
     ("n in 0..", "select(n > 0, x % n, 0) >= n or n >= 1", 1),

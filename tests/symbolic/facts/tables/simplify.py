@@ -1,6 +1,6 @@
-"""What `simplify` is to return, or something as cheap."""
+"""What `simplify` must return, or something as cheap."""
 
-# The facts, the question, an answer as cheap as it can be.
+# The facts, the question, a cheapest answer.
 TIER_1 = (
     # Sums and products.
     ("", "x - x", "0"),

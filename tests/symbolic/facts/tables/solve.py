@@ -1,6 +1,6 @@
-"""The largest interval of a variable on which a condition holds whatever the bounded others are.
+"""The largest interval of a variable on which a condition holds for all values of the other bounded variables.
 
-An end is a number, an expression in the unbounded others, or None; "empty" where no value will do.
+An end is a number, an expression in the unbounded variables, or None; "empty" if no value satisfies it.
 """
 
 # The facts, the condition, the variable, the ends.
