@@ -212,7 +212,7 @@ async def python(editor: Editor) -> None:
     assert (warned.code, places(warned.range)) == ("TC1201", (15, 4, 18))
     fix = (await editor.fixes(8))["write `exp`"]
     assert (fix.new_text, places(fix.range)) == ("exp", (8, 18, 21))
-    fix = (await editor.fixes(15))["start anew at every call: `+=!`"]
+    fix = (await editor.fixes(15))["start from the identity at every call: `+=!`"]
     assert (fix.new_text, places(fix.range)) == ("!", (15, 11, 11))
     assert await editor.edit(4, (8, 18, 22, ""), (8, 25, 26, ""), (15, 11, 11, "!")) == []
     assert "**`A`** parameter" in (await editor.hover(15, 13) or "")

@@ -33,7 +33,7 @@ _Tables: Final = (dict, list, set, deque, OrderedDict, WeakSet, WeakKeyDictionar
 _BOUNDS: Final = {
     f"{trees.__name__}._NODES": MOST_EXPRESSIONS,
     f"{walks.__name__}._FREE": walks._MOST_REMEMBERED,
-    f"{size.__name__}._SMALL": size._LARGEST_SMALL + 1,
+    f"{size.__name__}._SMALL": 2 * size._LARGEST_SMALL + 1,
 }
 
 

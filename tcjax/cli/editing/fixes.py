@@ -50,7 +50,7 @@ def _fixes(text: Text, finding: Finding) -> Iterator[Fix]:
         operator = re.compile(r"([+*]|\b\w+)=(?![=!])").search(shown, span.column - 1)
         if operator:
             place = operator.end() + 1
-            yield Fix(f"start anew at every call: `{operator[0]}!`", span.line, place, place, "!")
+            yield Fix(f"start from the identity at every call: `{operator[0]}!`", span.line, place, place, "!")
     if error.code == Code.MISSING_REDUCTION.value and notation != "python":
         equals = re.compile(r"(?<![=<>!+*])=(?![=!])").search(shown)
         if equals:
