@@ -55,7 +55,8 @@ def plan_tangents(
     try:
         run, known = _primal(group, own, form, frozenset(moving), backend)
         plain = _plain_tangents(own, frozenset(moving), backend)
-        together = dict(zip(plain, _shared(list(plain.values()), backend) or (), strict=False))
+        tangents = frozenset(map(tangent_name, moving))
+        together = dict(zip(plain, _shared(list(plain.values()), backend, tangents) or (), strict=False))
         changes: list[Tangent | None] = []
         shifts: list[Shift | None] = []
         for number, nest in enumerate(own.results):
@@ -266,9 +267,11 @@ def _rounded_once(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumu
             return statement
 
 
-def _shared(stages: Sequence[Compute], backend: Backend) -> tuple[Compute, ...] | None:
-    """The statements of a derivative, if one pass computes some of them."""
-    shared = share(stages, (), Preferences(backend=backend))
+def _shared(
+    stages: Sequence[Compute], backend: Backend, linear: frozenset[str] = frozenset()
+) -> tuple[Compute, ...] | None:
+    """The statements of a derivative, if one pass computes some of them; they are `linear` in some tensors."""
+    shared = share(stages, (), Preferences(backend=backend), linear)
     if all(new is old for new, old in zip(shared, stages, strict=True)):
         return None
     return tuple(stage for stage in shared if isinstance(stage, Compute))

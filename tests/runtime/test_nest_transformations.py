@@ -212,15 +212,8 @@ TRANSFORMATIONS: tuple[Callable[[Function, Any], Any], ...] = (
     custom,
     empty_batch,
 )
-# The derivative of the derivative multiplies two tangents.
-FAILS = pytest.mark.xfail(reason="JAX cannot transpose a product of two tangents", raises=AssertionError, strict=True)
 PAIRS = [
-    pytest.param(
-        formula,
-        transformation,
-        id=f"{transformation.__name__} of {name}",
-        marks=(FAILS,) if (transformation, name) == (reverse_of_reverse, "a triangle") else (),
-    )
+    pytest.param(formula, transformation, id=f"{transformation.__name__} of {name}")
     for transformation in TRANSFORMATIONS
     for name, formula in FORMULAS.items()
 ]

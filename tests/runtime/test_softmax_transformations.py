@@ -16,19 +16,8 @@ from .test_nest_transformations import along, near
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-# A gradient of a gradient.
-FAILS = {
-    ("moments of a mixture", nests.reverse_of_reverse): "the derivative of the derivative multiplies two tangents",
-}
-
-
-def marks(name: str, transformation: Callable[..., Any]) -> tuple[pytest.MarkDecorator, ...]:
-    reason = FAILS.get((name, transformation))
-    return () if reason is None else (pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True),)
-
-
 PAIRS = [
-    pytest.param(name, transformation, id=f"{transformation.__name__} of {name}", marks=marks(name, transformation))
+    pytest.param(name, transformation, id=f"{transformation.__name__} of {name}")
     for name in SOFTMAXES
     for transformation in nests.TRANSFORMATIONS
 ]

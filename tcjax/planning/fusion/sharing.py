@@ -4,7 +4,7 @@ Extrema over the same points are handled in `searching`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ... import ir
@@ -13,7 +13,7 @@ from ..blocked.kernel_sum_blocks import choose_blocks
 from ..blocked.kernel_sums import calls
 from ..data.groups import KernelSums
 from ..data.nests import Nest
-from ..data.nodes import Fold, FusedReduction, LoopNest
+from ..data.nodes import Fold, FusedReduction, LoopNest, tensors_read
 from ..data.preferences import Preferences
 from ..data.stages import Stage
 from .changes import Changes, with_changes
@@ -24,26 +24,35 @@ from .searching import searches
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A nest with common names, whose axes `over` are summed after the loop."""
+    """A nest with common names, whose axes `over` are summed after the loop; it may be `is_linear` in some tensors."""
 
     place: Place
     nest: Nest
+    is_linear: bool
     over: tuple[IndexVar, ...] = ()
 
 
-def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
-    """The stages with nests that share expensive subexpressions as results of one pass."""
+def share(
+    stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences, linear: Set[str] = frozenset()
+) -> tuple[Stage, ...]:
+    """The stages with nests that share expensive subexpressions as results of one pass.
+
+    A pass does not compute what is `linear` in some tensors together with what does not depend on them: JAX would take
+    all its results for linear, and could not transpose a product of two.
+    """
     survey = Survey(stages, Counter(iter(initial)), preferences)
     sums = [place for place in survey.places if place.node.nest.reduce.reducer is ir.Reducer.SUM]
     outer = frozenset(index for place in sums for index in _outer(place.node.nest))
-    found = [member for place in sums if (member := _member(survey, place, outer)) is not None]
+    found = [member for place in sums if (member := _member(survey, place, outer, linear)) is not None]
     found = [_over_one_side(member, found) for member in found]
     taken: set[int] = set()
     changes = searches(survey)
-    counts = Counter(call for member in found for call in calls(member.nest))
+    counts = Counter((call, member.is_linear) for member in found for call in calls(member.nest))
     # Ties are broken by name, so that plans are reproducible.
-    for call in sorted(counts, key=lambda call: (-counts[call], ir.show_expr(call))):
-        alike = [m for m in found if id(m.place.node) not in taken and call in calls(m.nest)]
+    for key in sorted(counts, key=lambda key: (-counts[key], ir.show_expr(key[0]), key[1])):
+        call, is_linear = key
+        own = [m for m in found if id(m.place.node) not in taken and m.is_linear == is_linear]
+        alike = [m for m in own if call in calls(m.nest)]
         members = _together(survey, alike)
         if len(members) > 1:
             taken |= {id(member.place.node) for member in members}
@@ -55,7 +64,7 @@ def _outer(nest: Nest) -> tuple[IndexVar, ...]:
     return *nest.axes, *nest.reduce.indices
 
 
-def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member | None:
+def _member(survey: Survey, place: Place, outer: frozenset[IndexVar], linear: Set[str]) -> _Member | None:
     """The nest, if none of its inline reductions uses the name of an `outer` index of any nest."""
     nest = place.node.nest
     tensors = survey.tensors(place, nest.operands)
@@ -66,7 +75,8 @@ def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member
     guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
     reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))
     axes = tuple(naming.index(axis) for axis in nest.axes)
-    return _Member(place, nest_over(reduce, axes, naming.box, tensors.values()))
+    is_linear = not linear.isdisjoint(tensors_read(place.node))
+    return _Member(place, nest_over(reduce, axes, naming.box, tensors.values()), is_linear)
 
 
 def _over_one_side(member: _Member, others: Sequence[_Member]) -> _Member:
