@@ -133,7 +133,7 @@ def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, 
                 Code.ALREADY_DEFINED,
                 f"`{dimension}` is a tensor, so it cannot be a size",
                 type.span,
-                help=_as_size(environment.tensors.get(dimension)) or "rename the size",
+                help=_as_size(environment.tensors.get(dimension), "rename the size"),
             )
         refuse_reserved(dimension, "a size", type.span)
         shape.append(environment.sizes.setdefault(dimension, Size.of(SizeVar(dimension))))
@@ -144,7 +144,7 @@ def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> Non
     """Adds a parameter. Raises TC0202 and TC0203 for names that are taken."""
     refuse_reserved(name, "a parameter", tensor.span)
     if name in environment.sizes:
-        raise _already_a_size(name, tensor.span, _as_size(tensor))
+        raise _already_a_size(name, tensor.span, _as_size(tensor, "rename the tensor"))
     if name in environment.tensors:
         raise CompileError(
             Code.ALREADY_DEFINED, f"there are two parameters `{name}`", tensor.span, help="rename one of them"
@@ -152,19 +152,19 @@ def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> Non
     environment.tensors[name] = tensor
 
 
-def _already_a_size(name: str, span: Span, help: str = "") -> CompileError:
+def _already_a_size(name: str, span: Span, help: str = "rename the tensor") -> CompileError:
     return CompileError(
         Code.ALREADY_DEFINED,
         f"`{name}` is a size, so it cannot be a tensor",
         span,
-        help=help or "rename the tensor",
+        help=help,
     )
 
 
-def _as_size(tensor: ir.Tensor | None) -> str:
-    """What to do about a parameter that is one integer, as sizes are in C; empty for other tensors."""
+def _as_size(tensor: ir.Tensor | None, otherwise: str) -> str:
+    """What to do about a parameter that is one integer, as sizes are in C; `otherwise` for other tensors."""
     if tensor is None or tensor.rank or not types.is_integral(tensor.dtype):
-        return ""
+        return otherwise
     name = tensor.name
     return f"leave out the parameter `{name}`: sizes follow from the arrays, or are named at the call, `{name}=4`"
 

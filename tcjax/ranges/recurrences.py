@@ -67,10 +67,7 @@ def undecided_steps(
 ) -> Iterator[ir.Access]:
     """The reads in loops for which it depends on sizes whether a later step writes what they read."""
     for each in _meetings(function, solved, sizes):
-        there = solved[each.writes].ranges
-        ranges = {twin: interval for i, twin in each.twins.items() if (interval := there[i]) is not None}
-        facts = solved[each.reads].facts.with_ranges(ranges)
-        if facts.assume(unconditional(each.condition)).contradiction is None:
+        if _may_hold(each.condition, solved[each.reads], solved[each.writes], each.twins):
             yield each.read.access
 
 
@@ -82,8 +79,7 @@ def _meetings(
         reads, writes = function.statements[reader], function.statements[writer]
         assert isinstance(reads, Comprehension) and isinstance(writes, Comprehension)
         common = tuple(loop for loop in function.around(reader) if loop.holds(writer))
-        left = frozenset[IndexVar]().union(*(index.variables for index in writes.indices))
-        if not {loop.index for loop in common} <= left:
+        if not {loop.index for loop in common} <= _on_left(writes):
             continue
         if _is_overwritten(function, writer, common, solved, sizes):
             continue
@@ -119,16 +115,24 @@ def _is_overwritten(
         other = function.statements[number]
         if not isinstance(other, Comprehension) or other.target != writes.target:
             continue
-        if number == writer or steps <= frozenset[IndexVar]().union(*(index.variables for index in other.indices)):
+        if number == writer or steps <= _on_left(other):
             continue
         twins = twins_of(solved[number].survey.indices)
-        ranges = {twin: interval for i, twin in twins.items() if (interval := solved[number].ranges[i]) is not None}
         here, there = ([index.substitute_sizes(sizes) for index in each.indices] for each in (writes, other))
         same = [perhaps("==", a, b.substitute(twins)) for a, b in zip(here, there, strict=True)]
-        facts = solved[writer].facts.with_ranges(ranges)
-        if facts.assume(unconditional(all_of(same))).contradiction is None:
+        if _may_hold(all_of(same), solved[writer], solved[number], twins):
             return True
     return False
+
+
+def _on_left(statement: Comprehension) -> frozenset[IndexVar]:
+    return frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
+
+
+def _may_hold(condition: Condition, own: Solution, other: Solution, twins: Mapping[IndexVar, IndexVar]) -> bool:
+    """Whether a condition on points of two statements is not refuted, where `twins` are the other one's indices."""
+    ranges = {twin: interval for i, twin in twins.items() if (interval := other.ranges[i]) is not None}
+    return own.facts.with_ranges(ranges).assume(unconditional(condition)).contradiction is None
 
 
 def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:

@@ -67,20 +67,27 @@ def _jitted(case: Case, kernel: tcjax.Kernel) -> None:
 
 # In turn; a quarter of them compiles and runs.
 _WAYS: Final[Sequence[Callable[[Case, tcjax.Kernel], None]]] = (
-    *(_compared, _planned, _derived, _explained, _called, _traced, _mapped, _read_again, _planned, _derived),
-    *(
-        _compared,
-        _traced,
-        _read_again,
-        _derived,
-        _jitted,
-        _mapped,
-        _planned,
-        _read_again,
-        _run_slope,
-        _derived,
-        _traced,
-    ),
+    _compared,
+    _planned,
+    _derived,
+    _explained,
+    _called,
+    _traced,
+    _mapped,
+    _read_again,
+    _planned,
+    _derived,
+    _compared,
+    _traced,
+    _read_again,
+    _derived,
+    _jitted,
+    _mapped,
+    _planned,
+    _read_again,
+    _run_slope,
+    _derived,
+    _traced,
 )
 # Not every program has a derivative, or can be written in the other notation.
 _MAY_REFUSE: Final = (_derived, _run_slope, _read_again)
