@@ -215,7 +215,8 @@ def _docstring(node: python.FunctionDef, script: Script) -> tuple[Source | None,
     if found is not None:
         literal, text = found
         return Source(text, script.source.name, script.span(literal).line), []
-    body = [statement for statement in node.body[_has_docstring(node) :] if not _is_empty(statement)]
+    documented = python.get_docstring(node, clean=False) is not None
+    body = [statement for statement in node.body[1 if documented else 0 :] if not _is_empty(statement)]
     if not body:
         raise CompileError(
             Code.NO_DEFINITION,
@@ -235,10 +236,6 @@ def docstring_only(node: python.FunctionDef) -> tuple[python.Constant, str] | No
             return literal, text
         case _:
             return None
-
-
-def _has_docstring(node: python.FunctionDef) -> bool:
-    return python.get_docstring(node, clean=False) is not None
 
 
 def _is_empty(node: python.stmt) -> bool:
