@@ -61,7 +61,14 @@ BOTH = {
     "a pattern of dots only": "{ [.,.] -> a }",
     "an int beside a float": "{ [i] -> b[i] * 1.5 }",
 }
-TEXTS = OWN | MIXED | BOTH
+# Two mistakes: what is wrong in a body is told before the length of its index.
+TWO = {
+    "a mistyped body beside another length": "{ iv -> [1.5, iv[0]] | [0] <= iv < [2]; [] -> [1, 2] }",
+    "uneven cells beside another length": (
+        "{ iv -> { [j] -> 1 | [j] < [1]; [j] -> [1, 2] } | [0] <= iv < [2]; [] -> a }"
+    ),
+}
+TEXTS = OWN | MIXED | BOTH | TWO
 
 
 def outcome(text: str, strict: bool) -> Any:

@@ -222,15 +222,14 @@ def _part(
         _check_layout(node, axes, example, result, draft)
         extents = tuple(result[axes.index(number)] for number in range(count))
         found = grids(node, scope, evaluate, Result(frame, extents))
+        _check_length(node, count, frame, draft)
     else:
         found = grids(node, scope, evaluate, Result(frame, result))
-        if len(found) != frame and draft.strict:
-            raise _unlike(node, len(found), frame)
         example = _example(node, len(found), cell, draft)
+        # What is wrong in the body comes first, whatever its index.
+        _check_length(node, len(found), frame, draft)
         axes = _layout(index, len(found), example.rank, node.span)
         _check_layout(node, axes, example, result, draft)
-    if draft.strict and len(found) != frame:
-        raise _unlike(node, len(found), frame)
     return Part(node, found, axes, example.kind, example.shape, cell)
 
 
@@ -289,10 +288,11 @@ def _check_layout(
         )
 
 
-def _unlike(node: tree.Partition, own: int, frame: int) -> CompileError:
-    return CompileError(
-        Code.BOUND_LENGTH,
-        f"the index of this partition has length {own}, that of the last partition {frame}",
-        node.span,
-        help="with strict=True all partitions have indices of one length; leave the option out to mix them",
-    )
+def _check_length(node: tree.Partition, own: int, frame: int, draft: Draft) -> None:
+    if draft.strict and own != frame:
+        raise CompileError(
+            Code.BOUND_LENGTH,
+            f"the index of this partition has length {own}, that of the last partition {frame}",
+            node.span,
+            help="with strict=True all partitions have indices of one length; leave the option out to mix them",
+        )
