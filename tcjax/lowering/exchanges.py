@@ -1,6 +1,6 @@
 """Exchanges between devices: parts of a result, and the elements of tensors needed along a dimension."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from math import prod
@@ -12,19 +12,21 @@ import numpy as np
 from jax import lax
 
 from ..ir import Reducer
-from ..planning.sharding import Collective, Combine, Exchange, Move, Part, Start, Whole
+from ..planning.sharding import Collective, Combine, Exchange, Move, Part, Send, Start, Whole
 from ..symbolic.runs import Run
 from .elementwise import convert
 from .reducers import across_devices, combine, states_across_devices
 
 
-def function_of(collective: Collective) -> Callable[..., jax.Array]:
-    """The function that a plan calls under this name inside `jax.shard_map`."""
+def function_of(collective: Collective, sizes: Mapping[str, int]) -> Callable[..., jax.Array]:
+    """The function that a plan calls under this name inside `jax.shard_map`; `sizes` are those of the mesh's axes."""
     match collective:
         case Start(_, axes, extent):
             return lambda: jnp.int32(extent) * lax.axis_index(axes)
         case Combine():
             return partial(_combined, collective)
+        case Send():
+            return partial(_sent, send=collective, sizes=sizes)
         case Exchange():
             return partial(_exchanged, fetch=collective)
         case Whole():
@@ -67,10 +69,23 @@ def _whole(array: jax.Array, fetch: Whole) -> jax.Array:
     return lax.slice_in_dim(every, 0, fetch.extent, axis=fetch.dimension)
 
 
-def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
+def _sent(array: jax.Array, send: Send, sizes: Mapping[str, int]) -> jax.Array:
+    for dimension, lo, hi in send.inside:
+        array = lax.slice_in_dim(array, lo, hi, axis=dimension)
+    piece = _elements(array, Run(send.move.start, send.move.stride, send.move.count), send.dimension)
+    # JAX numbers the devices of `ppermute` in the order of the mesh's axes.
+    axes = tuple(axis for axis in sizes if axis in send.axes)
+    coordinates = np.unravel_index(np.array(send.move.pairs), [sizes[axis] for axis in send.axes])
+    numbers = dict(zip(send.axes, coordinates, strict=True))
+    pairs = np.ravel_multi_index([numbers[axis] for axis in axes], [sizes[axis] for axis in axes])
+    return lax.ppermute(piece, axes, pairs.tolist())
+
+
+def _exchanged(array: jax.Array, *sent: jax.Array, fetch: Exchange) -> jax.Array:
     """The elements brought by the moves, concatenated."""
     dimension, number, parts = fetch.dimension, lax.axis_index(fetch.axes), lax.axis_size(fetch.axes)
-    brought = [_brought(array, move, fetch) for move in fetch.moves]
+    left = iter(sent)
+    brought = [_brought(array, None if move.is_local else next(left), move, fetch) for move in fetch.moves]
     ends = sorted({0, fetch.count, *(p for m in fetch.moves for p in (m.place, m.place + m.count))})
     pieces: list[jax.Array] = []
     for lo, hi in pairwise(ends):
@@ -84,18 +99,15 @@ def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
     return pieces[0] if len(pieces) == 1 else lax.concatenate(pieces, dimension)
 
 
-def _brought(array: jax.Array, move: Move, fetch: Exchange) -> jax.Array:
-    """The elements of a move at their destination; zero on devices that take none."""
-    whole = array.shape
-    for dimension, lo, hi in () if move.is_local else fetch.inside:
-        array = lax.slice_in_dim(array, lo, hi, axis=dimension)
-    piece = _elements(array, Run(move.start, move.stride, move.count), fetch.dimension)
-    if not move.is_local:
-        piece = lax.ppermute(piece, fetch.axes, move.pairs)
-    piece = _repeated(piece, move.count, fetch.dimension)
-    if move.is_local or not fetch.inside:
+def _brought(array: jax.Array, sent: jax.Array | None, move: Move, fetch: Exchange) -> jax.Array:
+    """The elements of a move at their destination: the device's own, or those that were sent to it."""
+    if sent is None:
+        own = _elements(array, Run(move.start, move.stride, move.count), fetch.dimension)
+        return _repeated(own, move.count, fetch.dimension)
+    piece = _repeated(sent, move.count, fetch.dimension)
+    if not fetch.inside:
         return piece
-    around = {dimension: (lo, whole[dimension] - hi, 0) for dimension, lo, hi in fetch.inside}
+    around = {dimension: (lo, array.shape[dimension] - hi, 0) for dimension, lo, hi in fetch.inside}
     sides = [around.get(dimension, (0, 0, 0)) for dimension in range(array.ndim)]
     return lax.pad(piece, jnp.asarray(fetch.fill.value, array.dtype), sides)
 

@@ -25,7 +25,7 @@ def lower_sharded(
         **{name: convert(jnp.asarray(array), plan.plan.initial[name]) for name, array in initial.items()},
     }
 
-    functions = {**foreign, **{name: function_of(each) for name, each in plan.collectives.items()}}
+    functions = {**foreign, **{name: function_of(each, mesh.shape) for name, each in plan.collectives.items()}}
 
     def run(blocks: dict[str, jax.Array]) -> tuple[jax.Array, ...]:
         begun = {name: blocks[name] for name in initial}
@@ -41,7 +41,8 @@ def lower_sharded(
     def trimmed(name: str, array: jax.Array) -> jax.Array:
         """A result without padding, which devices have whole where blocks are not equal without it."""
         if array.shape == plan.shapes[name]:
-            return array
+            # Types name explicit axes only, and JAX would gather the array along others.
+            return _constrained(array, mesh, plan.layouts[name]) if len({*mesh.axis_types}) > 1 else array
         return lax.slice(_placed(array, mesh, plan.even(name)), (0,) * array.ndim, plan.shapes[name])
 
     shard = jax.shard_map(
@@ -55,11 +56,23 @@ def lower_sharded(
 
 
 def _placed(array: jax.Array, mesh: jax.sharding.Mesh, layout: Layout) -> jax.Array:
-    """The array in the blocks of a layout."""
-    place = jax.sharding.NamedSharding(mesh, spec(layout))
-    if jax.sharding.AxisType.Explicit in mesh.axis_types:
-        return jax.reshard(array, place)
-    return lax.with_sharding_constraint(array, place)
+    """The array in the blocks of a layout: its type says so for explicit axes, a constraint for the others."""
+    kinds = {*mesh.axis_types}
+    if jax.sharding.AxisType.Explicit in kinds:
+        array = jax.reshard(array, _place(mesh, layout, jax.sharding.AxisType.Explicit))
+    return array if kinds == {jax.sharding.AxisType.Explicit} else _constrained(array, mesh, layout)
+
+
+def _constrained(array: jax.Array, mesh: jax.sharding.Mesh, layout: Layout) -> jax.Array:
+    """The array in blocks along the axes that types do not name."""
+    return lax.with_sharding_constraint(array, _place(mesh, layout, jax.sharding.AxisType.Auto))
+
+
+def _place(mesh: jax.sharding.Mesh, layout: Layout, kind: jax.sharding.AxisType) -> jax.sharding.NamedSharding:
+    """The part of a layout along the axes of a kind."""
+    own = {axis for axis, each in zip(mesh.axis_names, mesh.axis_types, strict=True) if each == kind}
+    cut = tuple(tuple(axis for axis in along if axis in own) for along in layout)
+    return jax.sharding.NamedSharding(mesh, spec(cut))
 
 
 def _padded(array: jax.Array, extents: tuple[int, ...]) -> jax.Array:

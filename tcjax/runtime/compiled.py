@@ -73,11 +73,17 @@ def directed(
 
     def reverse(arrays: Sequence[Any], weights: Sequence[Any]) -> Any:
         found, back = jax.vjp(functools.partial(results, arrays), *(arrays[number] for number in moving))
-        return found, back(list(weights))
+        return found, back([_alike(*each) for each in zip(weights, found, strict=True)])
 
     start = [given[number] for number in moving]
     others = start if direction == "ahead" else jax.eval_shape(results, given, *start)
     return (ahead if direction == "ahead" else reverse), (list(given), others)
+
+
+def _alike(weight: jax.Array, result: jax.Array) -> jax.Array:
+    """A cotangent with the sharding that the type of its result names, if it does."""
+    sharding = jax.typeof(result).sharding
+    return jax.reshard(weight, sharding) if any(sharding.spec) else weight
 
 
 def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> int | None:

@@ -155,14 +155,14 @@ def links_for(links: object, sizes: Mapping[str, int]) -> Mapping[str, Link]:
 
 def cost_alone(plan: planning.Plan, machine: Machine) -> DeviceCost:
     """The cost of a plan on a single device."""
-    return _cost(plan, {}, machine, ())
+    return _cost(plan, {}, machine, (), (0, 0))
 
 
 def cost_on_mesh(
     plan: "ShardedPlan", sizes: Mapping[str, int], machine: Machine, links: Mapping[str, Link]
 ) -> DeviceCost:
     """The cost for each device of a plan for many devices."""
-    from ..planning.sharding import messages
+    from ..planning.sharding import Send, messages
 
     def collective(message: "Message") -> CollectiveCost:
         devices = prod(sizes[axis] for axis in message.axes)
@@ -184,14 +184,22 @@ def cost_on_mesh(
 
     told = [collective(message) for message in messages(plan)]
     # On a single device XLA does nothing for it.
-    return _cost(plan.plan, sizes, machine, tuple(each for each in told if each.devices > 1))
+    shown = tuple(each for each in told if each.devices > 1)
+    # What is sent is read and written where elements are put together.
+    joined = {name for name, each in plan.collectives.items() if not isinstance(each, Send)}
+    return _cost(plan.plan, sizes, machine, shown, copied(plan.plan, joined))
 
 
 def _cost(
-    plan: planning.Plan, sizes: Mapping[str, int], machine: Machine, collectives: tuple[CollectiveCost, ...]
+    plan: planning.Plan,
+    sizes: Mapping[str, int],
+    machine: Machine,
+    collectives: tuple[CollectiveCost, ...],
+    copies: tuple[int, int],
 ) -> DeviceCost:
+    """The cost for one device; `copies` are the number of arrays that it puts together from others, and their bytes."""
     cost = plan_cost(plan)
-    count, size = copied(plan) if sizes else (0, 0)
+    count, size = copies
     seconds = plan_price(plan, machine).seconds + machine.traffic(size) + count * machine.dispatch
     function, shapes = plan.bound.function, plan.bound.shapes
     arrays = {tensor.name: tensor for tensor in (*function.parameters, *function.initial, *function.returns)}

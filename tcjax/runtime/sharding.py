@@ -28,7 +28,19 @@ def check_sharding(mesh: Any, axes: Any) -> Sharding:
     """The validated sharding. Raises `CompileError` (TC0308) for an invalid mesh or an unknown axis."""
     if not isinstance(mesh, jax.sharding.Mesh):
         raise _bad(f"{type(mesh).__name__} is not a mesh", "pass what `jax.make_mesh((4, 2), ('data', 'model'))` gives")
-    return Sharding(mesh, _checked(axes, tuple(map(str, mesh.axis_names))))
+    sharding = Sharding(mesh, _checked(axes, tuple(map(str, mesh.axis_names))))
+    kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+    for index, along in sharding.axes:
+        explicit = [axis for axis in along if kinds[axis] == jax.sharding.AxisType.Explicit]
+        others = [axis for axis in along if axis not in explicit]
+        if explicit and others:
+            # JAX would gather results along the others, in an order of its own.
+            raise _bad(
+                f"`{index}` runs along {explicit[0]!r}, an explicit axis, and along {others[0]!r}, which is not: "
+                "the type of an array names only the first",
+                "shard the index along one of them, or make both of one kind: `jax.make_mesh(..., axis_types=...)`",
+            )
+    return sharding
 
 
 @dataclass(frozen=True, slots=True)

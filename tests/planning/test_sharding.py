@@ -8,7 +8,7 @@ import pytest
 import tcjax
 from tcjax.ir import Reducer
 from tcjax.planning import Compute
-from tcjax.planning.sharding import Combine, Exchange, Part, ShardedPlan, Start, Whole, messages, shard
+from tcjax.planning.sharding import Combine, Exchange, Part, Send, ShardedPlan, Start, Whole, messages, shard
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
@@ -100,7 +100,46 @@ def test_corners_move_only_where_they_are_read() -> None:
     corner = halos("def f(float(N,M) u) -> (v) { v(i,j) = u(wrap(i-1),wrap(j-1)) + u(i,j) }")
 
     assert [fetch.inside for fetch in cross] == [(), ((0, 1, 5),)]
-    assert [fetch.inside for fetch in corner] == [(), ()]
+    assert [fetch.inside for fetch in corner] == [(), ((0, 0, 4),)]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("O(i) = u(i)  w(i) = u(wrap(i+1)) where i in 0:N", []),
+        ("w(i) = u(wrap(i+1)) where i in 0:N  S() +=! w(i)  O(i) = u(i)", []),
+        ("O(i) = u(wrap(i+1)) where i in 0:N  O(i) = u(wrap(i-2)) where i in 0:N", [8]),
+        ("O(i) = u(wrap(i+1)) where i in 0:N  O(i) = u(wrap(i-2)) where i in 0:N, i > 3", [4, 8]),
+        # The sum of each step is not a result, and neither is the loop.
+        ("O(i) = u(i) for t in 0:5 { v(i) = O(i)  O(i) = v(wrap(i-1)) where i in 0:N  S(t) +=! O(i) }", [4, 8]),
+        ("O(i) = u(i)  w(i) = u(i) for t in 0:5 { v(i) = w(i)  w(i) = v(wrap(i-1)) where i in 0:N }", []),
+    ],
+)
+def test_devices_send_only_what_a_result_needs(body: str, told: list[int]) -> None:
+    sharded = plan(f"def f(float(N) u) -> (O) {{ {body} }}", {"i": ("x",)}, (16,))
+
+    assert sorted(message.bytes for message in messages(sharded)) == told
+
+
+def test_devices_send_equal_elements_once() -> None:
+    # The fifth device gets the last element from the sixth, for one point and for two.
+    sharded = plan("O(i) = u(wrap(i+2)) + u(clamp(i+6)) where i in 0:u.0", {"i": ("x", "y")}, (11,))
+
+    sent = [(send.move.pairs, send.move.start) for send in of(sharded, Send)]
+    assert len(sent) == len({*sent}) and (((5, 4),), 0) in sent
+    assert len([each for each in messages(sharded) if each.tensor == "u"]) == len(sent)
+    assert sum(len(exchange.sends) for exchange in of(sharded, Exchange)) > len(sent)
+
+
+def test_a_halo_moves_only_for_the_rows_that_read_beyond_it() -> None:
+    # The rows that are reflected are read without a shift along j, others with one.
+    text = "v(i,j) = u(reflect(i+1),j) + u(mirror(i-2),wrap(j-2))"
+    sharded = plan(f"def f(float(N,M) u) -> (v) {{ {text} where i in 0:N, j in 0:M }}", {"j": ("y",)}, (6, 8))
+    both = plan(f"def f(float(N,M) u) -> (v) {{ {text} where i in 0:N, j in 0:M }}", {"i": ("x",), "j": ("y",)}, (8, 8))
+
+    assert [message.bytes for message in messages(sharded)] == [4 * 6 * 2]
+    along = [message for message in messages(both) if message.axes == ("y",)]
+    assert [message.bytes for message in along] == [4 * 2 * 2]
 
 
 def test_what_no_neighbour_has_all_devices_get() -> None:

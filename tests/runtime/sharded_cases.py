@@ -45,8 +45,10 @@ class Case:
     specs: list[list[Any]]
     initial: Shape | None = None
     has_gradient: bool = True
-    # Whether the types of arrays say how they are sharded.
-    explicit: bool = False
+    # The axes of the mesh along which the types of arrays say how they are sharded.
+    explicit: tuple[str, ...] = ()
+    # How the arguments are placed, if they are.
+    placed: tuple[tuple[Any, ...], ...] | None = None
     # Number of NaN in the first argument; or results may be infinite.
     missing: int = 0
     infinite: bool = False
@@ -79,7 +81,7 @@ CASES = {
     "rows and columns": Case(
         MM.replace("OP", "+=!"), {"m": "data", "n": "model"}, ((8, 6), (6, 4)), [["data", "model"]]
     ),
-    "with sharding in types": product("+=!", explicit=True),
+    "with sharding in types": product("+=!", explicit=("data", "model")),
     "along two axes": Case(MM.replace("OP", "+=!"), {"k": ("data", "model")}, ((8, 16), (16, 4)), [[]]),
     "sum": product("+=!"),
     "sum that goes on": product("+=", initial=(8, 4)),
@@ -191,7 +193,7 @@ CASES = {
         {"i": "data", "j": "model", "k": "model"},
         ((8, 6), (8, 4)),
         [["data", "model"]],
-        explicit=True,
+        explicit=("data", "model"),
     ),
     "what is read by all and computed by all": Case(
         "def f(int32(K) I, float(N) u) -> (O) { v(k) = u(k) * 2  O(i) = v(I(i)) }",
@@ -458,7 +460,7 @@ CASES = {
     ),
     "twice as many": Case("O(2*i+k) = u(i) * k where k in 0:2", {"i": "data"}, ((8,),), [["data"]]),
     "rows and columns that do not divide": Case(
-        MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]], explicit=True
+        MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]], explicit=("data", "model")
     ),
     "a mean that does not divide": Case("O(i) mean=! u(i,j)", {"i": "data", "j": "model"}, ((7, 5),), [[]]),
     "a halo of a halo": Case(
@@ -585,6 +587,67 @@ CASES = {
         ((16,),),
         [["data"]],
     ),
+    "a halo along axes in another order than the mesh's": Case(
+        "def f(float(N) u) -> (v) { v(i) = u(wrap(i-1)) - 2*u(i) where i in 0:N }",
+        {"i": ("model", "data")},
+        ((16,),),
+        [[["model", "data"]]],
+        told=[("collective-permute", 4)],
+    ),
+    "an index along one axis, shardings in types along another": Case(
+        "def f(float(N,M) u) -> (v) { v(i,j) = sin(u(wrap(i-1),j)) * u(i,clamp(j+1)) where i in 0:N, j in 0:M }",
+        {"i": "data"},
+        ((8, 6),),
+        [["data"]],
+        explicit=("model",),
+        placed=((None, "model"),),
+        told=[("collective-permute", 24)],
+    ),
+    "indices along axes of both kinds": Case(
+        "def f(float(N,M) A, float(M,K) B) -> (C) { C(i,k) max=! A(i,j) * B(j,k) }",
+        {"i": "model", "j": "data"},
+        ((7, 8), (8, 6)),
+        [[]],
+        explicit=("model",),
+        placed=((None, "data"), (None, "model")),
+        batched=True,
+        told=[("all-gather", 192), ("all-reduce", 96)],
+    ),
+    "a loop beside an axis that types name": Case(
+        "def f(float(N,M) u0) -> (u) { u(i,j) = u0(i,j) for t in 0:3 {"
+        " v(i,j) = u(i,j)  u(i,j) = 0.5*v(wrap(i-1),j)*v(i,j) + v(i,clamp(j+1)) where i in 0:N, j in 0:M } }",
+        {"i": "data", "j": "model"},
+        ((16, 8),),
+        [["data", "model"]],
+        explicit=("data",),
+        placed=(("data",),),
+        told=[("collective-permute", 48), ("collective-permute", 84)],
+    ),
+    "equal elements for several statements": Case(
+        "def f(float(N) u) -> (v) { w(i) = u(wrap(i+2)) + sin(u(clamp(i+6))) where i in 0:N"
+        " v(i) = w(clamp(i-2)) * w(wrap(i-2)) + u(i) where i in 0:N }",
+        {"i": ("data", "model")},
+        ((11,),),
+        [[]],
+        told=[("all-gather", 64), *[("collective-permute", 4)] * 8, *[("collective-permute", 8)] * 3],
+    ),
+    "reads that leave the block along one dimension or both": Case(
+        "def f(float(N,M) u) -> (v) {"
+        " v(i,j) = u(reflect(i+1),j) + u(mirror(i-2),wrap(j-2)) + u(i,clamp(j+1)) * u(wrap(i+1),mirror(j+2))"
+        " where i in 0:N, j in 0:M }",
+        {"i": "data", "j": "model"},
+        ((8, 8),),
+        [["data", "model"]],
+        told=[*[("collective-permute", 16)] * 4, *[("collective-permute", 32)] * 2],
+    ),
+    "what no result needs": Case(
+        "def f(float(N) u) -> (v) { v(i) = u(i)  w(i) = u(wrap(i-1)) where i in 0:N  for t in 0:5 {"
+        " s(t) +=! v(i) * w(i)  a(i) = v(i)  v(i) = 0.5*a(wrap(i+1)) where i in 0:N } }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+        told=[("collective-permute", 4), ("collective-permute", 8)],
+    ),
     "a loop nest": Case(NEAREST, {"i": "data", "j": "model"}, ((2048, 2), (4096, 2)), [["data"]]),
 }
 
@@ -602,14 +665,19 @@ def register() -> None:
 
 def run(case: Case) -> dict[str, Any]:
     """Errors of values and gradients against one device, how the results are sharded, and the collectives."""
-    kind = jax.sharding.AxisType.Explicit if case.explicit else jax.sharding.AxisType.Auto
-    mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(kind,) * 2)
+    axes, kinds = ("data", "model"), jax.sharding.AxisType
+    types = tuple(kinds.Explicit if axis in case.explicit else kinds.Auto for axis in axes)
+    mesh = jax.make_mesh((4, 2), axes, axis_types=types)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         kernel = tcjax.kernel(case.text)
     sharded, arrays = kernel.sharded(mesh, case.axes), case.arrays()
+    given: list[Any] = [*arrays]
+    if case.placed is not None:
+        places = [jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*each)) for each in case.placed]
+        given = [jax.device_put(*each) for each in zip(arrays, places, strict=True)]
     start = {} if case.initial is None else {"C": np.random.default_rng(1).normal(size=case.initial).astype("float32")}
-    results = jax.tree.leaves(sharded(*arrays, **start))
+    results = jax.tree.leaves(sharded(*given, **start))
 
     def loss(k: tcjax.Kernel, *given: Any) -> tuple[Any, list[Any]]:
         outputs = jax.tree.leaves(k(*given, **start))
@@ -620,7 +688,7 @@ def run(case: Case) -> dict[str, Any]:
     if case.has_gradient:
         floats = tuple(n for n, array in enumerate(arrays, 1) if array.dtype.kind == "f")
         differentiated = jax.jit(jax.grad(loss, floats, has_aux=True), static_argnums=0)
-        slopes, _ = differentiated(sharded, *arrays)
+        slopes, _ = differentiated(sharded, *given)
         plain, expected = differentiated(kernel, *arrays)
         found["gradients"] = max(map(_apart, slopes, plain))
     else:

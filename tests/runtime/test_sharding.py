@@ -53,9 +53,11 @@ def test_eight_devices_compute_what_one_does(name: str, found: dict[str, dict[st
         assert compiled == said
 
 
-def mesh() -> jax.sharding.Mesh:
+def mesh(*explicit: str) -> jax.sharding.Mesh:
     """A mesh of one device."""
-    return jax.make_mesh((1, 1), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    axes, kinds = ("data", "model"), jax.sharding.AxisType
+    types = tuple(kinds.Explicit if axis in explicit else kinds.Auto for axis in axes)
+    return jax.make_mesh((1, 1), axes, axis_types=types)
 
 
 def refused(text: str, axes: dict[str, Any], *shapes: tuple[int, ...], **options: Any) -> tcjax.CompileError:
@@ -108,6 +110,7 @@ def test_devices_combine_in_order_only_where_the_first_index_is_cut() -> None:
         (mesh(), {"m": "nowhere"}, "is not an axis"),
         (mesh(), {"m": None}, "is not an axis"),
         (mesh(), {"m": ("data", "data")}, "twice"),
+        (mesh("model"), {"m": ("data", "model")}, "names only the first"),
     ],
 )
 def test_what_is_no_mesh_or_no_axis_is_refused_at_once(given: Any, axes: Any, message: str) -> None:

@@ -1,6 +1,6 @@
 """The cost of exchanges between devices: rounds of messages, and bytes on a link."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -55,21 +55,23 @@ def usual_link(axes: tuple[str, ...], sizes: Mapping[str, int], machine: Machine
     return network.inside if reach <= network.node else network.between
 
 
-def copied(plan: Plan) -> tuple[int, int]:
-    """The number of collectives that a device takes part in, and the bytes that it reads and writes for them.
+def copied(plan: Plan, calls: Collection[str]) -> tuple[int, int]:
+    """How often a device puts elements together in these `calls`, and the bytes that it reads and writes for that.
 
     Received elements are stored separately from its own: both are read, and written as one array.
     """
-    found = [*_copied(plan, 1)]
+    found = [*_copied(plan, calls, 1)]
     return sum(times for times, _ in found), sum(times * size for times, size in found)
 
 
-def _copied(plan: Plan, times: int) -> Iterator[tuple[int, int]]:
+def _copied(plan: Plan, calls: Collection[str], times: int) -> Iterator[tuple[int, int]]:
     for stage in plan.stages:
         match stage:
             case Call(plan=inner, steps=steps):
-                yield from _copied(inner, times * (1 if steps is None else steps.count))
-            case CallForeign(arguments=arguments, results=results) if arguments:
+                yield from _copied(inner, calls, times * (1 if steps is None else steps.count))
+            case CallForeign(function=function, arguments=arguments, results=results) if (
+                arguments and function in calls
+            ):
                 yield times, 2 * sum(prod(shape) * ir.types.width(dtype) for dtype, shape in results)
             case _:
                 continue

@@ -5,7 +5,7 @@ is then planned for one block. Elements that a device reads beyond its block (a 
 block of a replicated tensor is a local slice; a reduction over a cut index is combined across the axis.
 """
 
-from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, Part, ShardedPlan, Start, Whole
+from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, Part, Send, ShardedPlan, Start, Whole
 from .shard import shard
 from .telling import Message, messages, tensor_of
 
@@ -18,6 +18,7 @@ __all__ = [
     "Message",
     "Move",
     "Part",
+    "Send",
     "ShardedPlan",
     "Start",
     "Whole",

@@ -1,7 +1,7 @@
 """What a plan for many devices consists of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ... import ir
@@ -37,13 +37,35 @@ class Move:
         """Whether every device copies its own elements."""
         return all(giver == taker for giver, taker in self.pairs)
 
+    @property
+    def message(self) -> "Move":
+        """What is sent for it, wherever it is put: one element for a stationary run."""
+        if self.stride == 0 or self.count == 1:
+            return Move(self.pairs, self.start, 1, 1, 0)
+        return replace(self, place=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """``name``: the elements of a move along a dimension of a tensor, at their destination; zero on other devices.
+
+    Devices send each other only what is `inside`: a range of places for each of some other dimensions, which are given
+    by number.
+    """
+
+    name: str
+    tensor: str
+    dimension: int
+    axes: Axes
+    move: Move
+    inside: tuple[tuple[int, int, int], ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """``name``: the `count` elements that a device needs along a dimension of a tensor that is cut along `axes`.
 
-    Places that no move covers are `fill`. Devices send each other only what is `inside`: a range of places for each of
-    some other dimensions, which are given by number.
+    It is put together from the tensor and from what was sent. Places that no move covers are `fill`.
     """
 
     name: str
@@ -54,6 +76,15 @@ class Exchange:
     moves: tuple[Move, ...]
     fill: ir.Const = NOTHING
     inside: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def sends(self) -> tuple[Send, ...]:
+        """What devices send for it, in order."""
+        return tuple(
+            Send("", self.tensor, self.dimension, self.axes, move.message, self.inside)
+            for move in self.moves
+            if not move.is_local
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +174,7 @@ class Combine:
         return tuple(axis for axis in self.axes if axis not in gone)
 
 
-Collective = Fetch | Start | Combine
+Collective = Fetch | Send | Start | Combine
 
 
 @dataclass(frozen=True, slots=True)

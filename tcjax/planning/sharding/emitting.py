@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from ... import ir
 from ...symbolic import Box, Size
-from .blocks import Collective, Fetch, Whole
+from .blocks import Collective, Exchange, Fetch, Send, Whole
 from .local import Local
 
 
@@ -20,7 +20,7 @@ class Emitted:
     boxes: list[Box] = field(default_factory=list)
     dtypes: dict[str, str] = field(default_factory=dict)
     # The tensors that hold fetched elements, by fetch; and values worth computing once, with what they read.
-    known: dict[Fetch, str] = field(default_factory=dict)
+    known: dict[Fetch | Send, str] = field(default_factory=dict)
     once: dict[Hashable, tuple[ir.Tensor, frozenset[str]]] = field(default_factory=dict)
 
     def sized(self, tensor: ir.Tensor) -> ir.Tensor:
@@ -61,9 +61,22 @@ class Emitted:
         self.origins.setdefault(fetch.name, (0,) * len(shape))
         self.dtypes[fetch.name] = given.dtype
         found = self.sized(replace(given, name=fetch.name))
-        self.call(fetch, found, (given,))
+        sent = tuple(self._sent(send, given) for send in fetch.sends) if isinstance(fetch, Exchange) else ()
+        self.call(fetch, found, (given, *sent))
         self.known[replace(fetch, name="")] = fetch.name
         return found
+
+    def _sent(self, send: Send, given: ir.Tensor) -> ir.Tensor:
+        """What devices send of a tensor; they send equal elements once."""
+        shape = list(self.shapes[given.name])
+        shape[send.dimension] = send.move.count
+        for dimension, lo, hi in send.inside:
+            shape[dimension] = hi - lo
+        if send not in self.known:
+            found = self.tensor(f"{given.name}.sent", given.dtype, tuple(shape), (0,) * len(shape))
+            self.call(replace(send, name=found.name), found, (given,))
+            self.known[send] = found.name
+        return self.sized(replace(given, name=self.known[send]))
 
     def call(self, collective: Collective, target: ir.Tensor, arguments: tuple[ir.Tensor, ...]) -> None:
         self.shapes.setdefault(target.name, ())

@@ -8,7 +8,7 @@ from ... import ir
 from ...keeping import cached_property
 from ...symbolic import Affine, Box, IndexVar
 from ...transforms import Known
-from .blocks import NOTHING, Axes, Exchange, Fetch, Move, Part, Start, Whole
+from .blocks import NOTHING, Axes, Exchange, Fetch, Move, Part, Send, Start, Whole
 from .formulas import CutFormula
 from .layouts import Layouts, Span
 from .lines import Line, Stretches, merged, over
@@ -91,15 +91,16 @@ class Local:
     spans: Mapping[IndexVar, Span]
     box: Box
     # What other statements have fetched and is still valid; `taken` is the number of names in use.
-    known: Mapping[Fetch, str]
+    known: Mapping[Fetch | Send, str]
     taken: int
     fetches: dict[str, Fetch] = field(default_factory=dict)
     starts: dict[IndexVar, Start] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     origins: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    _views: dict[tuple[str, int], list[_View]] = field(default_factory=dict)
-    # For each tensor and each of its reads, the dimensions along which the read leaves the block.
-    _leaving: dict[str, set[frozenset[int]]] = field(default_factory=dict)
+    # By tensor, by the views along earlier dimensions (their identities), and by dimension.
+    _views: dict[tuple[str, tuple[int, ...], int], list[_View]] = field(default_factory=dict)
+    # By a view and one along an earlier dimension: the places, along that, of reads that leave the block in the view.
+    _leaving: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _is_complete: bool = False
 
     def statement(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
@@ -187,20 +188,30 @@ class Local:
         firsts = self.layouts.bound.origins[name]
         origin = list(self.layouts.origin(name))
         subscripts: list[Affine] = []
-        leaving: set[int] = set()
+        views: list[tuple[_View, tuple[int, int]]] = []
+        halos: list[tuple[int, _View]] = []
         parts: list[tuple[int, _View]] = []
         for dimension, subscript in enumerate(read.indices):
             has = self.layouts.held[tensor.name][dimension]
             whole = self.layouts.bound.shapes[tensor.name][dimension]
             filled = fill is not None and bool(has)
             found = self._line(tensor.name, dimension, subscript, filled=filled)
-            view = None if found is None else self._view(tensor.name, dimension, found, fill if filled else None)
-            if view is not None and found is not None:
+            ends = None if found is None else self._facts.bounds(found[1].place)
+            if found is not None and ends is not None:
+                key = tensor.name, tuple(id(view) for view, _ in views), dimension
+                places = ends[0], ends[1] + 1
+                view = self._view(key, found, places, fill if filled else None)
                 if not self._stays(found[1], tensor.name, dimension):
-                    leaving.add(dimension)
+                    for other, inside in views:
+                        lo, hi = self._leaving.get((id(view), id(other)), inside)
+                        self._leaving[id(view), id(other)] = min(lo, inside[0]), max(hi, inside[1])
+                views.append((view, places))
                 before, first = name, firsts[dimension]
-                name, is_all = self._fetched(tensor.name, name, dimension, view)
-                parts += [(dimension, view)] if is_all else []
+                name, is_all = self._fetched(tensor.name, name, dimension, view, halos)
+                if is_all:
+                    parts.append((dimension, view))
+                elif name != before:
+                    halos.append((dimension, view))
                 if is_all or name != before:
                     shape[dimension] = view.hi - view.lo
                     origin[dimension] = first + view.lo
@@ -214,7 +225,6 @@ class Local:
                 subscripts.append(Affine.of(ir.Data(self.expr(ir.integer(subscript)))))
             else:
                 subscripts.append(ir.rebuild_subscript(subscript, self.expr))
-        self._leaving.setdefault(tensor.name, set()).add(frozenset(leaving))
         # Devices must exchange equal slices of the other dimensions, so each takes its own part afterwards.
         for dimension, view in parts:
             name = self._part(name, dimension, view)
@@ -224,17 +234,20 @@ class Local:
         self.shapes[name], self.origins[name] = tuple(shape), tuple(origin)
         return replace(read, tensor=replace(tensor, name=name), indices=tuple(subscripts))
 
-    def _view(self, name: str, dimension: int, found: tuple[Axes, Line], fill: ir.Const | None) -> "_View | None":
-        """The view that serves a read along a dimension, shared with other reads; None if there is none."""
+    def _view(
+        self,
+        key: tuple[str, tuple[int, ...], int],
+        found: tuple[Axes, Line],
+        places: tuple[int, int],
+        fill: ir.Const | None,
+    ) -> "_View":
+        """The view that serves a read of these places along a dimension, shared with other reads."""
         axes, line = found
         (index,) = self.formula.cut_in(line.place)
-        ends = self._facts.bounds(line.place)
-        if ends is None:
-            return None
         step = line.weight * self.spans[index].block
-        views = self._views.setdefault((name, dimension), [])
+        views = self._views.setdefault(key, [])
         takers = self.layouts.takers(self.formula.box[index], self.spans[index])
-        new = _View(axes, step, ((ends[0], ends[1] + 1),), takers, line.stretches, fill)
+        new = _View(axes, step, (places,), takers, line.stretches, fill)
         for view in views:
             if view.joined(new):
                 return view
@@ -242,10 +255,13 @@ class Local:
         views.append(new)
         return new
 
-    def _fetched(self, tensor: str, name: str, dimension: int, view: _View) -> tuple[str, bool]:
+    def _fetched(
+        self, tensor: str, name: str, dimension: int, view: _View, halos: Iterable[tuple[int, _View]]
+    ) -> tuple[str, bool]:
         """The name of what holds a view of a tensor or of a fetch, and whether that is the whole dimension.
 
-        If the device's own block suffices, the name does not change.
+        If the device's own block suffices, the name does not change. `halos` are views along earlier dimensions that
+        are fetched in the same way.
         """
         count, has = view.hi - view.lo, self.layouts.held[tensor][dimension]
         if has == view.axes:
@@ -260,7 +276,7 @@ class Local:
                 same = only is not None and only.count == count and only.start == view.lo + margin[0]
                 if own and same and (count == block or any(margin)):
                     return name, False
-                inside = tuple(self._inside(tensor, name, dimension))
+                inside = tuple(self._inside(view, halos))
                 exchange = Exchange("", name, dimension, has, count, found, view.fill or NOTHING, inside)
                 return self._named(name, exchange), False
         return self._all(tensor, name, dimension) if has else name, True
@@ -295,17 +311,12 @@ class Local:
         last = ends[1] + step * (self.layouts.parts(self.spans[index].axes) - 1)
         return all(part.is_place for part in over(line.stretches, ends[0], last + 1))
 
-    def _inside(self, tensor: str, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
-        """For other dimensions with a halo, the device's own range, if no read leaves the block along both."""
-        while name in self.fetches:
-            fetch = self.fetches[name]
-            name = fetch.tensor
-            views = self._views.get((tensor, fetch.dimension), [])
-            both = any({dimension, fetch.dimension} <= leaving for leaving in self._leaving[tensor])
-            if isinstance(fetch, Exchange) and len(views) == 1 and not both:
-                before, behind = self.layouts.margin(tensor, fetch.dimension)
-                block = self.layouts.blocks[tensor][fetch.dimension]
-                yield fetch.dimension, max(0, -before - views[0].lo), min(fetch.count, block + behind - views[0].lo)
+    def _inside(self, view: _View, halos: Iterable[tuple[int, _View]]) -> Iterator[tuple[int, int, int]]:
+        """For earlier dimensions with a halo, the part that is read where reads leave the block in this view."""
+        for dimension, halo in halos:
+            lo, hi = self._leaving.get((id(view), id(halo)), (halo.lo, halo.hi))
+            if (lo, hi) != (halo.lo, halo.hi):
+                yield dimension, lo - halo.lo, hi - halo.lo
 
     def _all(self, tensor: str, name: str, dimension: int) -> str:
         assert not any(self.layouts.margin(tensor, dimension)), "every read of a tensor with margins is a view"

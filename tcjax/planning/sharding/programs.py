@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ... import ir, ranges
+from ... import ir, ranges, transforms
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from .blocks import Collective, Combine
@@ -45,9 +45,10 @@ class LocalProgram:
             span=function.span,
         )
         nothing = tuple({} for _ in self.made.boxes)
-        return ranges.Bound(
+        made = ranges.Bound(
             local, {}, tuple(self.made.boxes), self.made.origins, self.made.shapes, reasons=nothing, is_part=True
         )
+        return transforms.needed(made)
 
     def _add(self, formula: CutFormula, defined: bool) -> None:
         """One statement for one device."""

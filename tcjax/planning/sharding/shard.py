@@ -49,6 +49,8 @@ def shard(
                 function.span,
                 f"its indices are {', '.join(sorted(known))}",
             )
+    # XLA would drop the others too, but their exchanges would be listed, and decide about layouts.
+    bound = transforms.needed(bound)
     sharder = _Sharder(axes, sizes, preferences)
     layouts = Layouts(bound, sizes)
     plan = sharder.plan(layouts)

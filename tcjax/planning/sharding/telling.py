@@ -1,13 +1,13 @@
 """The messages that devices send when a sharded plan runs."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from ... import ir, ranges
 from ...ir import Reducer
 from ..data.stages import Call, CallForeign, Plan, targets_of
-from .blocks import Axes, Collective, Combine, Exchange, Move, ShardedPlan, Whole
+from .blocks import Axes, Collective, Combine, Send, ShardedPlan, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def sent(plan: Plan, collectives: Mapping[str, Collective]) -> Iterator[Message]
 
 @dataclass
 class _Told:
-    """What has been sent and is still valid: XLA merges equal collectives."""
+    """What has been sent and is still valid: XLA merges gathers of one tensor whose types differ in JAX only."""
 
     collectives: Mapping[str, Collective]
     # What was sent, by its tensor; and the names of tensors that equal others.
@@ -99,7 +99,7 @@ class _Told:
             if content not in known:
                 known[content] = target
                 yield message
-            elif isinstance(collective, Whole):
+            else:
                 self.equal[target] = known[content]
 
     def write(self, names: Iterable[str]) -> None:
@@ -112,17 +112,13 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
     """The messages of a collective, each with a key: XLA sends messages of one tensor with equal keys once."""
     width = ir.types.width(dtype)
     match collective:
-        case Exchange(axes=axes, moves=moves):
-            tensor = tensor_of(collective.tensor)
-            for move in moves:
-                if not move.is_local:
-                    size = width * _elements(collective, move, shape)
-                    giver, taker = move.pairs[0]
-                    reason = f"a halo of {move.count} in dimension {collective.dimension}"
-                    if abs(giver - taker) > 1 and len(move.pairs) == 1:
-                        reason += f": device {giver} to {taker}"
-                    content = collective.dimension, axes, collective.inside, replace(move, place=0)
-                    yield content, Message("collective-permute", tensor, axes, size, times, reason)
+        case Send(tensor=tensor, dimension=dimension, axes=axes, move=move, inside=inside):
+            giver, taker = move.pairs[0]
+            reason = f"a halo of {move.count} in dimension {dimension}"
+            if abs(giver - taker) > 1 and len(move.pairs) == 1:
+                reason += f": device {giver} to {taker}"
+            message = Message("collective-permute", tensor_of(tensor), axes, width * prod(shape), times, reason)
+            yield (dimension, axes, move, inside), message
         case Whole(tensor=tensor, dimension=dimension, axes=axes, extent=extent, moved=moved):
             reason = f"every device reads all of dimension {dimension}"
             size = width * prod(shape) // max(1, extent) * moved
@@ -160,10 +156,3 @@ def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> I
 def tensor_of(name: str) -> str:
     """The program's tensor for the name of a row or a fetch of it."""
     return name.partition(".")[0].partition("~")[0]
-
-
-def _elements(exchange: Exchange, move: Move, shape: tuple[int, ...]) -> int:
-    extents = dict(enumerate(shape))
-    extents[exchange.dimension] = 1 if move.stride == 0 else move.count
-    extents |= {dimension: hi - lo for dimension, lo, hi in exchange.inside}
-    return prod(extents.values())
