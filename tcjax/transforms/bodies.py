@@ -1,11 +1,12 @@
 """Inlines calls of definitions: replaces each call by the callee's statements."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from .. import ir
 from ..ranges import Bound
 from ..symbolic import Affine, Box, IndexVar, Size
+from .callees import Place, loops_from, placed
 from .specialize import specialize
 
 
@@ -14,14 +15,6 @@ def with_bodies(bound: Bound) -> Bound:
     if not bound.calls:
         return bound
     return _Bodies(bound).all()
-
-
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """A callee's tensor in the caller: a tensor whose subscripts are larger by `shift`."""
-
-    tensor: ir.Tensor
-    shift: tuple[int, ...]
 
 
 class _Bodies:
@@ -38,7 +31,7 @@ class _Bodies:
         function = bound.function
         defined = {tensor.name for tensor in (*function.parameters, *function.initial)}
         for number, statement in enumerate(function.statements):
-            self.loops += _moved(function.loops, number, len(self.statements))
+            self.loops += loops_from(function.loops, number, len(self.statements))
             if isinstance(statement, ir.Invoke):
                 self.call(statement, with_bodies(bound.calls[number]), defined)
             else:
@@ -62,60 +55,53 @@ class _Bodies:
     def call(self, call: ir.Invoke, callee: Bound, defined: Collection[str]) -> None:
         function = callee.function
         written = {target.name for statement in function.statements for target in ir.targets(statement)}
-        found: dict[str, _Own] = {}
+        found: dict[str, Place] = {}
         for parameter, argument in zip(function.parameters, call.arguments, strict=True):
             if parameter.name in written:
                 own = self.local(parameter, callee, call.function.name)
-                self.copy(_Own(argument, self.origins[argument.name]), own, _axes(function, parameter.name))
+                self.copy(Place(argument, self.origins[argument.name]), own, _axes(function, parameter.name))
                 found[parameter.name] = own
             else:
                 # A call passes elements from 0 on, wherever the argument begins.
-                found[parameter.name] = _Own(argument, self.origins[argument.name])
+                found[parameter.name] = Place(argument, self.origins[argument.name])
         copied: list[tuple[ir.Tensor, ir.Tensor]] = []
         for target, result in zip(call.targets, function.returns, strict=True):
             if result.name in found or target.name in defined:
                 copied.append((target, result))
             else:
                 begins = zip(self.origins[target.name], callee.origins[result.name], strict=True)
-                found[result.name] = _Own(target, tuple(own - inner for own, inner in begins))
+                found[result.name] = Place(target, tuple(own - inner for own, inner in begins))
         for statement in function.statements:
             for target in ir.targets(statement):
                 if target.name not in found:
                     found[target.name] = self.local(target, callee, call.function.name)
         for number, statement in enumerate(function.statements):
-            self.loops += _moved(function.loops, number, len(self.statements))
+            self.loops += loops_from(function.loops, number, len(self.statements))
             if isinstance(statement, (ir.Define, ir.Accumulate)):
                 statement = specialize(statement, callee.sizes)
             reasons = callee.reasons[number] if callee.reasons else {}
-            self.add(_translated(statement, found), callee.boxes[number], reasons)
+            self.add(placed(statement, found), callee.boxes[number], reasons)
         for target, result in copied:
             own = found.get(result.name) or self.local(result, callee, call.function.name)
             begins = zip(self.origins[target.name], callee.origins[result.name], strict=True)
             shift = tuple(outer - inner for outer, inner in begins)
-            self.copy(own, _Own(target, shift), _axes(function, result.name), callee.origins[result.name])
+            self.copy(own, Place(target, shift), _axes(function, result.name), callee.origins[result.name])
 
-    def local(self, tensor: ir.Tensor, callee: Bound, name: str) -> _Own:
+    def local(self, tensor: ir.Tensor, callee: Bound, name: str) -> Place:
         """A local tensor of the callee, under an unused name."""
         shape = callee.shapes[tensor.name]
         own = f"{name}.{tensor.name}.{len(self.shapes)}"
         self.shapes[own], self.origins[own] = shape, callee.origins[tensor.name]
-        return _Own(ir.Tensor(own, tensor.dtype, tuple(map(Size.of, shape))), (0,) * tensor.rank)
+        return Place(ir.Tensor(own, tensor.dtype, tuple(map(Size.of, shape))), (0,) * tensor.rank)
 
     def copy(
-        self, source: _Own, target: _Own, axes: tuple[IndexVar, ...], first: tuple[int, ...] | None = None
+        self, source: Place, target: Place, axes: tuple[IndexVar, ...], first: tuple[int, ...] | None = None
     ) -> None:
         """``target(i) = source(i)``, over the indices with which the callee addresses it."""
         lows = (0,) * len(axes) if first is None else first
         box = {i: (lo, lo + n) for i, lo, n in zip(axes, lows, self.shapes[target.tensor.name], strict=True)}
-        value = ir.Access(source.tensor, _shifted(map(Affine.of, axes), source.shift))
-        self.add(ir.Define(target.tensor, _shifted(map(Affine.of, axes), target.shift), value), box, {})
-
-
-def _moved(loops: Collection[ir.Loop], first: int, place: int) -> Iterator[ir.Loop]:
-    """The loops that begin at a statement, after the statement was moved."""
-    for loop in loops:
-        if loop.first == first:
-            yield replace(loop, first=place, last=place + loop.last - loop.first)
+        value = ir.Access(source.tensor, source.at(map(Affine.of, axes)))
+        self.add(ir.Define(target.tensor, target.at(map(Affine.of, axes)), value), box, {})
 
 
 def _axes(function: ir.Function, name: str) -> tuple[IndexVar, ...]:
@@ -130,36 +116,3 @@ def _axes(function: ir.Function, name: str) -> tuple[IndexVar, ...]:
     tensors = (*function.parameters, *function.returns)
     rank = next((tensor.rank for tensor in tensors if tensor.name == name), rank)
     return tuple(IndexVar(f"{name}.{dimension}") for dimension in range(rank))
-
-
-def _shifted(subscripts: Iterable[Affine], shift: tuple[int, ...]) -> tuple[Affine, ...]:
-    return tuple(subscript + by for subscript, by in zip(subscripts, shift, strict=True))
-
-
-def _translated(statement: ir.Statement, found: Mapping[str, _Own]) -> ir.Statement:
-    """The statement with the callee's tensors replaced by the caller's."""
-
-    def expr(node: ir.Expr) -> ir.Expr:
-        node = ir.rebuild(node, expr)
-        if not isinstance(node, ir.Access):
-            return node
-        own = found[node.tensor.name]
-        return replace(node, tensor=own.tensor, indices=_shifted(node.indices, own.shift))
-
-    match statement:
-        case ir.Define(target) | ir.Accumulate(target):
-            rebuilt = ir.rebuild_statement(statement, expr)
-            domain = replace(
-                rebuilt.domain,
-                ranges=tuple(ir.rebuild_range(given, expr) for given in rebuilt.domain.ranges),
-                exists=tuple(map(expr, rebuilt.domain.exists)),
-            )
-            own = found[target.name]
-            left = _shifted(rebuilt.indices, own.shift)
-            return replace(rebuilt, target=own.tensor, indices=left, domain=domain)
-        case ir.Invoke(targets, _, arguments) | ir.ApplyForeign(targets, _, arguments):
-            return replace(
-                statement,
-                targets=tuple(found[tensor.name].tensor for tensor in targets),
-                arguments=tuple(found[tensor.name].tensor for tensor in arguments),
-            )

@@ -46,6 +46,15 @@ def kind_of(error: CompileError) -> str:
     return error.kind
 
 
+def need_not_read(case: Case, found: Any) -> bool:
+    """Whether a kernel need not see a selection outside: where an array has no elements, `modarray` overwrites them, or
+    they are the only place that a smallest one can have, nothing is read.
+    """
+    results = () if isinstance(found, str) else found if isinstance(found, tuple) else (found,)
+    unneeded = bool(results) and any(name in case.text for name in ("modarray(", "argmin(", "argmax("))
+    return unneeded or any(np.size(array) == 0 for array in (*case.arguments.values(), *results))
+
+
 def case_of(program: tree.Program, arguments: dict[str, np.ndarray]) -> Case:
     """The program with the reference's word on it."""
     try:

@@ -31,8 +31,7 @@ def grids(partition: tree.Partition, scope: Scope, evaluate: Evaluate, result: R
     generator = partition.generator or tree.Generator(None, None)
     lower = _vector(generator.lower, "the lower bound", scope, evaluate)
     upper = _vector(generator.upper, "the upper bound", scope, evaluate)
-    step = None if generator.step is None else _explicit(generator.step, "the step", scope, evaluate)
-    width = None if generator.width is None else _explicit(generator.width, "the width", scope, evaluate)
+    step, width = _regularity(partition, scope, evaluate)
     count = _count(partition, [lower, upper, step, width], scope, evaluate, result)
     draft = scope.draft
     _check_lengths(partition, count, {"lower bound": lower, "upper bound": upper, "step": step, "width": width})
@@ -40,6 +39,24 @@ def grids(partition: tree.Partition, scope: Scope, evaluate: Evaluate, result: R
     highs = _highs(partition, generator, upper, lower, count, scope, evaluate, result)
     steps = _steps(partition, step, width, count, draft)
     return tuple(Grid(lo, hi, *given) for lo, hi, given in zip(lows, highs, steps, strict=True))
+
+
+def steps_of(partition: tree.Partition, count: int, scope: Scope, evaluate: Evaluate) -> list[tuple[int, int]]:
+    """The step and the width of each component of an index of this length."""
+    step, width = _regularity(partition, scope, evaluate)
+    _check_lengths(partition, count, {"step": step, "width": width})
+    return _steps(partition, step, width, count, scope.draft)
+
+
+def _regularity(
+    partition: tree.Partition, scope: Scope, evaluate: Evaluate
+) -> tuple[tuple[Size, ...] | None, tuple[Size, ...] | None]:
+    """The step and the width that are written."""
+    generator = partition.generator
+    if generator is None:
+        return None, None
+    step = None if generator.step is None else _explicit(generator.step, "the step", scope, evaluate)
+    return step, None if generator.width is None else _explicit(generator.width, "the width", scope, evaluate)
 
 
 def _lows(bound: tree.Bound | None, lower: tuple[Size, ...] | None, count: int) -> list[Size]:

@@ -2,19 +2,19 @@
 
 from ... import ir
 from ...diagnostics import Code, CompileError
-from ...symbolic import Affine, Clamp, Size
+from ...symbolic import Affine, Clamp
 from ...syntax.sac import tree
 from .. import operators
 from ..literals import Value, settled
 from ..subscripts import affine
 from .arrays import Kind, Points, Ragged, agreed_kind, conformed
-from .bounds import grids
+from .bounds import grids, steps_of
 from .draft import Draft
 from .elementwise import part
 from .evidence import Evaluate, observed
 from .reading import element, zero
 from .scope import Scope, free_indices
-from .statics import require_int, static_vector
+from .statics import require_int
 from .walks import generator_parts
 
 
@@ -59,7 +59,7 @@ def _points(
     last = node.partitions[-1]
     lows, highs = _moving(last, names, scope, evaluate, None)
     several = len(node.partitions) > 1
-    steps = _moving_steps(last, names, scope, evaluate)
+    steps = steps_of(last, len(names), scope, evaluate)
     stepped = any(step != 1 for step, _ in steps)
     below_counts = all_of_them or several
     starts = [Affine.of(0)] * len(names) if below_counts else lows
@@ -105,7 +105,7 @@ def _points(
         tests = [
             test
             for where, lo, hi, (step, width) in zip(
-                place, own_lows, own_highs, _moving_steps(partition, names, scope, evaluate), strict=True
+                place, own_lows, own_highs, steps_of(partition, len(names), scope, evaluate), strict=True
             )
             for test in _moving_tests(where, lo, hi, step, width, partition is last)
         ]
@@ -163,30 +163,6 @@ def _affine_vector(node: tree.Expr, count: int, scope: Scope, evaluate: Evaluate
             help="write one component for each index",
         )
     return [affine(settled(element(part(array, number, draft), (), draft))) for number in range(count)]
-
-
-def _moving_steps(
-    partition: tree.Partition, names: tuple[str, ...], scope: Scope, evaluate: Evaluate
-) -> list[tuple[int, int]]:
-    generator = partition.generator
-    if generator is None or generator.step is None:
-        return [(1, 1)] * len(names)
-    draft = scope.draft
-    steps = static_vector(evaluate(generator.step, scope), "the step", generator.step.span, draft)
-    widths = (
-        (Size.of(1),) * len(names)
-        if generator.width is None
-        else static_vector(evaluate(generator.width, scope), "the width", generator.width.span, draft)
-    )
-    found = list(zip(draft.numbers(steps), draft.numbers(widths), strict=False))
-    if len(steps) != len(names) or len(widths) != len(names) or any(not 1 <= w <= s for s, w in found):
-        raise CompileError(
-            Code.BAD_STEP,
-            f"the steps {list(draft.numbers(steps))} do not describe a regular set of indices",
-            generator.step.span,
-            help="steps are at least 1, and widths from 1 to the step, one for each index",
-        )
-    return found
 
 
 def _static_limits(

@@ -69,8 +69,7 @@ def _components(index: Sequence[Array | tree.Dot], spans: Sequence[Span], draft:
     """The index, one int scalar or dot per position in it."""
     if len(index) == 1 and isinstance(index[0], Array) and index[0].rank == 1:
         vector = index[0]
-        if vector.cells != ():
-            require_int(vector, "an index", spans[0])
+        require_int(vector, "an index", spans[0])
         return [part(vector, number, draft) for number in range(draft.number(vector.shape[0]))]
     for component, span in zip(index, spans, strict=True):
         if isinstance(component, tree.Dot):

@@ -40,6 +40,7 @@ from ..data.nodes import (
 )
 from ..data.price import Price
 from ..data.views import Halo, Pieces, Slant, View, extends, is_reshape
+from .footprints import Footprint
 from .loop_prices import loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
@@ -101,7 +102,7 @@ class Kernel:
     across: list[tuple[int, float]] = field(default_factory=list)
     along: bool = False
     uneven: bool = False
-    read: dict[object, int] = field(default_factory=dict)
+    read: Footprint = field(default_factory=Footprint)
     called: list[CallBuiltin] = field(default_factory=list)
 
 
@@ -198,9 +199,15 @@ class Bill:
                     self.fuse(argument, kernel, times)
             case Unroll(box=box, body=body, reducer=reducer):
                 steps = prod(hi - lo for _, lo, hi in box)
+                kernel.read.unrolled(box)
                 self.fuse(body, kernel, times * steps)
                 kernel.steps += times * steps
                 kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype) * (1 + node.rank)
+            case Pool(windows=(*_, (_, _, False))) if times == 1 and self.meter.long(node.axes) == self.meter.long(
+                kernel.axes
+            ):
+                # The slices of the last dimension are read in the loop that reads the result.
+                self.pool(node, kernel)
             case _:
                 self.stored(node, times)
                 self.array(node, node.axes, kernel, times)
@@ -224,7 +231,7 @@ class Bill:
                 kernel.seconds += points * machine.element
             else:
                 kernel.seconds += points * each
-            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+            kernel.read.read(node, meter.extents)
             return
         if any(isinstance(view, Halo) for view in node.views):
             if (node.tensor, node.views) not in self.halos:
@@ -278,9 +285,9 @@ class Bill:
             kernel.along = kernel.along or whole
             kernel.seconds += points * machine.element
         if not isinstance(node, Read):
-            kernel.read[id(node)] = meter.size(node)
+            kernel.read.arrays[id(node)] = meter.size(node)
         elif node.tensor not in self.fused:
-            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+            kernel.read.read(node, meter.extents)
 
     def across(self, order: Axes, axes: Axes, width: int) -> float:
         """The cost per element of an array in this memory order, if a loop over `axes` traverses it across rows.
@@ -304,7 +311,7 @@ class Bill:
             seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
         for count, each in kernel.across:
             seconds += count * (min(each, self.machine.transposed) if kernel.along else each)
-        self.moved(sum(kernel.read.values()) + written, seconds, points)
+        self.moved(kernel.read.bytes + written, seconds, points)
 
     def moved(self, count: int, seconds: float, points: int) -> None:
         """A kernel that moves these bytes and computes for this time, whichever takes longer."""
@@ -475,6 +482,7 @@ class Bill:
         axes = self.meter.long(operand.axes)
         minor = bool(axes) and axes[-1] in node.indices
         kernel = Kernel(operand.axes)
+        kernel.read.unrolled(node.shifts)
         if node.shifts or fuses(node):
             self.fuse(operand, kernel, times)
             rate = machine.fold_minor if minor else machine.fold_major
@@ -488,7 +496,8 @@ class Bill:
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.close(kernel, meter.size(node), points)
 
-    def pool(self, node: Pool) -> None:
+    def pool(self, node: Pool, reader: Kernel | None = None) -> None:
+        """One dimension after the other; the last one is part of its `reader`, if it has one."""
         machine, width = self.machine, ir.types.width(node.dtype)
         self.sliding(window for window, _, _ in node.windows)
         extents = self.meter.extents
@@ -504,7 +513,12 @@ class Bill:
             seconds += computed * extent * each * slower(node.dtype, machine)
             computed, places = computed * extent, places * extent
             if number == 0 or native or node.windows[number - 1][2] or places > COPIES:
-                self.moved((sizes[number] + written) * width, seconds, written)
+                if reader is None:
+                    self.moved((sizes[number] + written) * width, seconds, written)
+                else:
+                    reader.seconds += seconds
+                    reader.read.arrays[id(node)] = sizes[number] * width
+                    reader = None
                 written, computed, places, seconds = sizes[number], sizes[number], 1, 0.0
 
     def scan(self, node: Scan) -> None:

@@ -82,7 +82,7 @@ def _alone(stage: Compute) -> Cost:
     meter = meter_of(stage)
     extents = meter.extents
     flops = meter.flops(stage.value)
-    read = sum(meter.reads(stage.value).values())
+    read = meter.read(stage.value)
     left = frozenset[IndexVar]().union(*(index.variables for index in stage.statement.indices))
     points = prod(extents[index] for index in left if index in extents)
     written = min(prod(stage.shape), points) * ir.types.width(stage.dtype)

@@ -53,6 +53,7 @@ from ..data.online_softmax import OnlineSoftmax
 from ..data.repeats import Repeats
 from ..data.vector_accumulators import VectorAccumulators
 from ..data.views import extends, growth, is_reshape
+from .footprints import Footprint
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
@@ -161,7 +162,7 @@ class Meter:
                 points = self.points(operand)
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
-                return inner + self.points(node) * sum(extent for _, extent, _ in windows)
+                return inner + self.points(node) * sum(extent - 1 for _, extent, _ in windows)
             case LoopNest(whole=whole, first=first):
                 return inner + (self._looped(whole) if first else 0)
             case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
@@ -173,15 +174,19 @@ class Meter:
                 steps = prod(hi - lo for _, lo, hi in box)
                 return steps * inner + (steps - 1) * self.points(node)
 
-    def reads(self, node: Node) -> dict[tuple[str, object], int]:
-        """The bytes of each distinct read, counted once: repeated reads of an unrolled window hit the cache."""
-        found: dict[tuple[str, object], int] = {}
-        for part in below(node):
+    def read(self, node: Node) -> int:
+        """The bytes of the tensors that are read below a node."""
+        found = Footprint()
+        every = [*below(node)]
+        for part in every:
+            if isinstance(part, (Unroll, Fold)):
+                found.unrolled(part.box if isinstance(part, Unroll) else part.shifts)
+        for part in every:
             if isinstance(part, Read):
-                found[(part.tensor, part.axes)] = self.size(part)
+                found.read(part, self.extents)
             if isinstance(part, LoopNest) and part.first:
-                found |= {(o.name, o.shape): _size(o) for o in part.whole.group.operands}
-        return found
+                found.arrays |= {(o.name, o.shape): _size(o) for o in part.whole.group.operands}
+        return found.bytes
 
     def temporaries(self, node: Node, *, root: bool, counted: "Counted | None" = None) -> int:
         """The bytes that the node and its operands need besides its result (including the result unless it is the

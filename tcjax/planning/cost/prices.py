@@ -279,13 +279,13 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     kernel = Kernel(axes)
     before = bill.seconds
     bill.fuse(value, kernel)
-    alone = bill.seconds > before and not kernel.called and len(kernel.read) == 1 and set(kernel.read) == {id(value)}
+    alone = bill.seconds > before and not kernel.called and kernel.read.is_only(id(value))
     if alone and plainly and bill.meter.long(value.axes) == bill.meter.long(axes):
         return
     if store.mask is not None:
         bill.fuse(store.mask, kernel)
     if going_on:
-        kernel.read[stage.target] = written * width
+        kernel.read.arrays[stage.target] = written * width
     # A new array is padded with zeros; in an existing one, XLA writes the part in place.
     count = written if store.keeps or around.joined else max(written, target)
     bill.close(kernel, 0 if around.inside else count * width, count)

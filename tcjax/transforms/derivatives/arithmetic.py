@@ -1,8 +1,18 @@
 """Expressions put together with what is trivial folded: ``0*x``, ``1*x``, ``0+x``, ``--x``, ``x+x``."""
 
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
 from ... import ir
 from ...ir.builtins import BUILTINS, result_type
 from ..definitions import constant
+
+# A number in double precision is the only one of this many decimal digits.
+DIGITS: Final = 15
+# Beyond it, a decimal product could overflow.
+LARGE: Final = 1e300
 
 
 def number(expr: ir.Expr) -> complex | None:
@@ -36,7 +46,7 @@ def plus(left: ir.Expr, right: ir.Expr) -> ir.Expr:
         case ir.Unary("-", operand), _:
             return minus(right, operand)
         case ir.Const(a), ir.Const(b):
-            return constant(a + b, left.dtype)
+            return constant(_folded(operator.add, a, b), left.dtype)
         case _:
             return ir.Binary("+", left, right, left.dtype)
 
@@ -50,7 +60,7 @@ def minus(left: ir.Expr, right: ir.Expr) -> ir.Expr:
         case _, ir.Unary("-", operand):
             return plus(left, operand)
         case ir.Const(a), ir.Const(b):
-            return constant(a - b, left.dtype)
+            return constant(_folded(operator.sub, a, b), left.dtype)
         case _:
             return ir.Binary("-", left, right, left.dtype)
 
@@ -81,7 +91,7 @@ def times(left: ir.Expr, right: ir.Expr) -> ir.Expr:
         return negative(left)
     match left, right:
         case ir.Const(a), ir.Const(b):
-            return constant(a * b, left.dtype)
+            return constant(_folded(operator.mul, a, b), left.dtype)
         case ir.Unary("-", operand), _:
             return negative(times(operand, right))
         case _, ir.Unary("-", operand):
@@ -137,6 +147,22 @@ def cast(expr: ir.Expr, dtype: str) -> ir.Expr:
     if isinstance(value, float) and ir.types.is_float(dtype) and ir.types.BITS[dtype] >= 32:
         return constant(value, dtype)
     return ir.Cast(expr, dtype)
+
+
+def _folded(operate: Callable[[Any, Any], Any], left: complex, right: complex) -> complex:
+    """The result for two numbers; for two decimals, as people write them, that of the decimals: 0.1 * 0.1 is 0.01."""
+    found = operate(left, right)
+    # A zero keeps its sign.
+    is_plain = isinstance(found, float) and 0 < abs(found) < LARGE
+    if not is_plain or not (_is_decimal(left) and _is_decimal(right)):
+        return found
+    return float(operate(Fraction(repr(left)), Fraction(repr(right))))
+
+
+def _is_decimal(number: complex) -> bool:
+    """Whether it is a finite number with few digits."""
+    digits = repr(number).partition("e")[0].replace(".", "").lstrip("-").strip("0")
+    return not isinstance(number, complex) and (not digits or digits.isdecimal()) and len(digits) <= DIGITS
 
 
 def _is_long(expr: ir.Expr) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ... import ir
 from ...symbolic import Affine, IndexVar, Size, SizeVar
+from ..callees import Place, loops_from, placed
 
 
 def targets(statement: ir.Statement) -> tuple[str, ...]:
@@ -40,7 +41,7 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
     declared = list(function.declared)
     loops: list[ir.Loop] = []
     for number, statement in enumerate(function.statements):
-        loops += _moved(function.loops, number, len(statements))
+        loops += loops_from(function.loops, number, len(statements))
         if not isinstance(statement, ir.Invoke):
             statements.append(statement)
             continue
@@ -67,18 +68,11 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
         tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
         declared += [tensors[tensor.name] for tensor in callee.declared]
         for inner in range(len(callee.statements)):
-            loops += _moved(callee.loops, inner, len(statements) + inner)
-        statements += [_translated(inner, tensors, sizes) for inner in callee.statements]
+            loops += loops_from(callee.loops, inner, len(statements) + inner)
+        statements += _placed(callee.statements, tensors, sizes)
         for target, result in zip(statement.targets, callee.returns, strict=True):
             statements.append(_passed(tensors[result.name], target))
     return replace(function, statements=tuple(statements), declared=tuple(declared), loops=tuple(loops))
-
-
-def _moved(loops: Iterable[ir.Loop], first: int, place: int) -> Iterator[ir.Loop]:
-    """The loops that begin at a statement, after it has moved."""
-    for loop in loops:
-        if loop.first == first:
-            yield replace(loop, first=place, last=place + loop.last - loop.first)
 
 
 def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
@@ -113,70 +107,22 @@ def with_sizes(statement: ir.Statement, sizes: Mapping[SizeVar, Size]) -> ir.Sta
         tensors |= {access.tensor.name: access.tensor for part in _parts(statement) for access in ir.accesses(part)}
     else:
         tensors |= {argument.name: argument for argument in statement.arguments}
-    return _translated(statement, tensors, sizes)
+    return _placed((statement,), tensors, sizes)[0]
 
 
 def _parts(statement: ir.Define | ir.Accumulate) -> tuple[ir.Expr, ...]:
     return *ir.parts_of(statement), *statement.domain.exists
 
 
+def _placed(
+    statements: Iterable[ir.Statement], tensors: Mapping[str, ir.Tensor], sizes: Mapping[SizeVar, Size]
+) -> list[ir.Statement]:
+    places = {name: Place(tensor) for name, tensor in tensors.items()}
+    return [placed(statement, places, sizes) for statement in statements]
+
+
 def _shape(shape: tuple[Size, ...], sizes: Mapping[SizeVar, Size]) -> tuple[Size, ...]:
     return tuple([size.substitute(sizes) for size in shape])
-
-
-def _translated(
-    statement: ir.Statement, tensors: Mapping[str, ir.Tensor], sizes: Mapping[SizeVar, Size]
-) -> ir.Statement:
-    def expr(node: ir.Expr) -> ir.Expr:
-        match node:
-            case ir.Extent(size):
-                return replace(node, size=size.substitute(sizes))
-            case ir.Access(tensor, indices):
-                return replace(node, tensor=tensors[tensor.name], indices=tuple(map(affine, indices)))
-            case ir.Reduce(ranges=given):
-                rebuilt = ir.rebuild(node, expr)
-                assert isinstance(rebuilt, ir.Reduce)
-                return replace(rebuilt, ranges=tuple(map(range_, given)))
-            case _:
-                return ir.rebuild(node, expr)
-
-    def affine(subscript: Affine) -> Affine:
-        return subscript.rewrite(
-            lambda atom: ir.Data(expr(atom.expr)) if isinstance(atom, ir.Data) else atom,
-            lambda size: size.substitute(sizes),
-        )
-
-    def range_(given: ir.Range) -> ir.Range:
-        return replace(given, lo=affine(given.lo), hi=affine(given.hi))
-
-    match statement:
-        case ir.Define() | ir.Accumulate():
-            guard = statement.domain.guard
-            domain = ir.Domain(
-                tuple(map(range_, statement.domain.ranges)),
-                None if guard is None else expr(guard),
-                tuple(map(expr, statement.domain.exists)),
-                statement.domain.loops,
-            )
-            return replace(
-                statement,
-                target=tensors[statement.target.name],
-                indices=tuple(map(affine, statement.indices)),
-                value=expr(statement.value),
-                domain=domain,
-            )
-        case ir.ApplyForeign(targets, _, arguments):
-            return replace(
-                statement,
-                targets=tuple([tensors[target.name] for target in targets]),
-                arguments=tuple([tensors[argument.name] for argument in arguments]),
-            )
-        case ir.Invoke(targets, _, arguments):
-            return replace(
-                statement,
-                targets=tuple([tensors[target.name] for target in targets]),
-                arguments=tuple([tensors[argument.name] for argument in arguments]),
-            )
 
 
 def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Function:
@@ -206,7 +152,7 @@ def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Fu
         function,
         parameters=each(function.parameters),
         returns=each(function.returns),
-        statements=tuple([_translated(statement, tensors, sizes) for statement in function.statements]),
+        statements=tuple(_placed(function.statements, tensors, sizes)),
         initial=each(function.initial),
         declared=each(function.declared),
     )
