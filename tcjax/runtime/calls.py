@@ -78,7 +78,7 @@ class Calls:
                 found = results(*arrays)
                 if self._frontend.options.memory is not None and not any(map(_is_symbolic, arrays)):
                     found = self._watched(results, arrays, found, initial, sizes, values)
-                return found[0] if len(found) == 1 else found
+                return found[0] if len(found) == 1 else tuple(found)
 
             run.__name__ = self._frontend.name
             compiled = jax.jit(run)

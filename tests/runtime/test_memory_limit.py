@@ -105,6 +105,19 @@ def test_a_limit_changes_no_number() -> None:
     np.testing.assert_allclose(slope(tight), slope(usual), rtol=1e-4, atol=1e-4)
 
 
+def test_several_results_are_a_tuple_with_a_limit_too() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (O, P) { O(i) = 2.0 * A(i) P +=! A(i) }", memory_limit="1MiB")
+    A = np.float32([1, 2, 3])
+
+    found, back = jax.vjp(kernel, A)
+
+    assert isinstance(kernel(A), tuple) and isinstance(kernel.interpret(A), tuple)
+    np.testing.assert_array_equal(found[0], 2 * A)
+    np.testing.assert_array_equal(found[1], 6)
+    # 2 for each cotangent of O, and that of P.
+    np.testing.assert_array_equal(back((np.float32([1, 10, 100]), np.float32(5)))[0], [7, 25, 205])
+
+
 def test_a_batch_and_the_parts_of_a_guard_keep_to_a_limit() -> None:
     limit = 1 << 20
     x = jax.ShapeDtypeStruct((4, 4096), jnp.float32)
