@@ -1,166 +1,104 @@
-"""Training steps of models whose layers are comprehensions, against the same models in plain Flax: ``python -m
-bench.layers``. The temporary arrays of a compiled step are compared too, as XLA counts them.
+"""``python -m bench.layers``: training steps of models whose layers are comprehensions, against plain Flax.
 
-Both are made by the same code from the same random numbers; steps are interleaved, and the median of the ratios of the
-processor times of neighbours counts, so that a machine that is busy slows both.
+Times are processor times; temporary arrays are those that XLA reports for the compiled step. ``--json FILE`` keeps the
+measurements, and ``python -m bench.layers FILE`` prints them as a Markdown table.
 """
 
+from __future__ import annotations
+
 import argparse
-import time
-from collections.abc import Callable, Iterator
-from types import ModuleType
-from typing import Any
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-import optax
-from flax import nnx
+from .report import environment
 
-import tcjax.nn
-from examples.layers.characters import SIZES, Writer
-
-TARGET = 1.05
-
-Make = Callable[[ModuleType], tuple[nnx.Module, tuple[jax.Array, ...]]]
+TARGET: Final = 1.05
 
 
-def normal(*shape: int) -> jax.Array:
-    return jnp.asarray(np.random.default_rng(0).normal(size=shape), jnp.float32)
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model: the seconds of a step in Flax, the median `ratio` of ours to it, and the bytes of temporary arrays."""
+
+    model: str
+    ratio: float
+    flax_seconds: float
+    steps: int
+    temporary: int
+    flax_temporary: int
 
 
-def perceptron(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
-    """Dense layers with a norm between them."""
-    rngs = nnx.Rngs(0)
-    first, last = room.Linear(256, 1024, rngs=rngs), room.Linear(1024, 256, rngs=rngs)
-    return nnx.Sequential(first, room.LayerNorm(1024, rngs=rngs), nnx.relu, last), (normal(256, 256),)
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, or prints the table of a file; 2 for a file of another kind."""
+    parser = argparse.ArgumentParser(prog="python -m bench.layers", description=__doc__)
+    parser.add_argument("file", type=Path, nargs="?", help="print what `python -m bench.layers --json FILE` wrote")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the measurements")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time per model (default: 20)")
+    options = parser.parse_args(arguments)
+    try:
+        if options.file is not None:
+            print(table(read(options.file)))
+            return 0
+        rows = _measured(options.seconds)
+        if options.json is not None:
+            said = environment("training") | {"flax": version("flax")}
+            kept = {"environment": said, "rows": [asdict(row) for row in rows]}
+            options.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    except LookupError as problem:
+        print(f"bench.layers: {problem}", file=sys.stderr)
+        return 2
+    except OSError as problem:
+        print(f"bench.layers: {problem.filename}: {problem.strerror}", file=sys.stderr)
+        return 2
+    return 0
 
 
-def pictures(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
-    """Convolutions, normalised over the batch, and pooling."""
-    rngs = nnx.Rngs(0)
+def _measured(seconds: float) -> list[Row]:
+    """Every model, each printed as soon as it is measured."""
+    # Flax, Optax and Orbax: reading a file needs none of them.
+    from .training import MODELS, measured
 
-    def pool(x: jax.Array) -> jax.Array:
-        return room.max_pool(x, (2, 2), (2, 2))
-
-    layers = [
-        room.Conv(3, 32, (3, 3), rngs=rngs),
-        room.BatchNorm(32, rngs=rngs),
-        nnx.relu,
-        pool,
-        room.Conv(32, 64, (3, 3), rngs=rngs),
-        room.GroupNorm(64, 8, rngs=rngs),
-        nnx.relu,
-        pool,
-    ]
-    return nnx.Sequential(*layers), (normal(16, 32, 32, 3),)
-
-
-class Block(nnx.Module):
-    """A block of a transformer."""
-
-    def __init__(self, room: ModuleType, width: int, heads: int) -> None:
-        rngs = nnx.Rngs(0)
-        self.embed = room.Embed(100, width, rngs=rngs)
-        self.norms = nnx.List([room.RMSNorm(width, rngs=rngs) for _ in range(2)])
-        self.attention = room.MultiHeadAttention(heads, width, decode=False, rngs=rngs)
-        self.up, self.down = room.Linear(width, 4 * width, rngs=rngs), room.Linear(4 * width, width, rngs=rngs)
-
-    def __call__(self, letters: jax.Array) -> jax.Array:
-        x = self.embed(letters)
-        x = x + self.attention(self.norms[0](x), is_causal=True)
-        x = x + self.down(nnx.gelu(self.up(self.norms[1](x))))
-        return self.embed.attend(x)
-
-
-def transformer(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
-    """Embeddings, causal attention, and a network for each place."""
-    letters = jnp.asarray(np.random.default_rng(0).integers(0, 100, (16, 128)))
-    return Block(room, 128, 4), (letters,)
-
-
-def characters(size: str, dtype: str) -> Make:
-    """The transformer of ``examples/layers``, whose blocks are computed again for their gradients."""
-
-    def make(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
-        shape = SIZES[size].batch, SIZES[size].context
-        letters = jnp.asarray(np.random.default_rng(0).integers(0, 96, shape))
-        return Writer(SIZES[size], jnp.dtype(dtype), plain=room is nnx), (letters,)
-
-    make.__name__ = f"characters/{size}/{dtype}"
-    return make
-
-
-MODELS: tuple[Make, ...] = (
-    perceptron,
-    pictures,
-    transformer,
-    *(characters(size, dtype) for size in ("small", "medium") for dtype in ("float32", "bfloat16")),
-)
-
-
-def step_of(make: Make, room: ModuleType) -> tuple[Callable[[], None], int]:
-    """A training step as a function without arguments, compiled, and the bytes of its temporary arrays."""
-    model, inputs = make(room)
-    adam = optax.adam(1e-3)
-    graph, params, others = nnx.split(model, nnx.Param, ...)
-
-    @jax.jit
-    def step(params: Any, others: Any, state: Any, *inputs: jax.Array) -> Any:
-        def loss(params: Any) -> Any:
-            called = nnx.merge(graph, params, jax.tree.map(lambda array: array, others))
-            return (called(*inputs) ** 2).mean(), nnx.state(called, nnx.Not(nnx.Param))
-
-        slope, others = jax.grad(loss, has_aux=True)(params)
-        updates, state = adam.update(slope, state)
-        return optax.apply_updates(params, updates), others, state
-
-    held = [params, others, adam.init(params)]
-    compiled = step.lower(*held, *inputs).compile()
-
-    def run() -> None:
-        held[:] = jax.block_until_ready(compiled(*held, *inputs))
-
-    run()
-    memory: Any = compiled.memory_analysis()
-    return run, memory.temp_size_in_bytes
-
-
-def measure(make: Make, seconds: float) -> tuple[float, float, int, tuple[int, int]]:
-    """Median seconds of a step in plain Flax, the median ratio of ours to it, how many were compared, and the bytes."""
-    (ours, own_bytes), (flax, flax_bytes) = step_of(make, tcjax.nn), step_of(make, nnx)
-    times: list[tuple[float, float]] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        pair = []
-        # Each goes first every other time.
-        for run in (ours, flax) if len(times) % 2 else (flax, ours):
-            start = time.process_time()
-            run()
-            pair.append(time.process_time() - start)
-        times.append((pair[0], pair[1]) if len(times) % 2 else (pair[1], pair[0]))
-    ratio = float(np.median([mine / theirs for mine, theirs in times]))
-    return float(np.median([theirs for _, theirs in times])), ratio, len(times), (own_bytes, flax_bytes)
-
-
-def rows(seconds: float) -> Iterator[str]:
-    """A line for each model."""
+    rows: list[Row] = []
     for make in MODELS:
-        flax, ratio, count, (own_bytes, flax_bytes) = measure(make, seconds)
-        mark = "" if ratio <= TARGET else f"  (the target is {TARGET})"
-        memory = f"{own_bytes / 2**20:6.1f} MiB here, {flax_bytes / 2**20:6.1f} in Flax"
-        yield (
-            f"{make.__name__:26} {1e3 * flax:8.2f} ms in Flax   {ratio:5.2f} of that here, {count} steps each{mark}   "
-            f"{memory}"
-        )
+        rows.append(measured(make, seconds))
+        print(line(rows[-1]), flush=True)
+    return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="for each model (default: 20)")
-    for row in rows(parser.parse_args().seconds):
-        print(row, flush=True)
+def line(row: Row) -> str:
+    """``perceptron   15.81 ms in Flax, 1.01x here (200 steps)   2.0 MiB here, 2.0 MiB in Flax``."""
+    mark = "" if row.ratio <= TARGET else f", target {TARGET}x"
+    return (
+        f"{row.model:26} {1e3 * row.flax_seconds:8.2f} ms in Flax, {row.ratio:.2f}x here ({row.steps} steps{mark})   "
+        f"{_mebibytes(row.temporary)} MiB here, {_mebibytes(row.flax_temporary)} MiB in Flax"
+    )
+
+
+def read(file: Path) -> list[Row]:
+    """The rows of a file. Raises `LookupError` for any other file."""
+    try:
+        found: Any = json.loads(file.read_text(encoding="utf-8"))
+        return [Row(**row) for row in found["rows"]]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise LookupError(f"{file} was not written by `python -m bench.layers --json`") from problem
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A row for each model, in Markdown."""
+    lines = ["| model | Flax, ms | tcjax / Flax | tcjax, MiB | Flax, MiB |", "|---|---:|---:|---:|---:|"]
+    for row in rows:
+        sizes = f"{_mebibytes(row.temporary)} | {_mebibytes(row.flax_temporary)}"
+        lines.append(f"| {row.model.replace('/', ', ')} | {1e3 * row.flax_seconds:.1f} | {row.ratio:.2f} | {sizes} |")
+    return "\n".join(lines)
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:.1f}"
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,15 +1,14 @@
-"""A transformer that learns to write like Python's manual, letter by letter.
+"""A character-level transformer that learns to write like Python's manual.
 
-    python examples/layers/characters.py                                  a small one, and what it writes
+    python examples/layers/characters.py                                  train a small model and sample from it
     python examples/layers/characters.py --size medium --checkpoints out/steps
     python examples/layers/characters.py --size medium --checkpoints out/steps --resume
-    python examples/layers/characters.py --compare                        against the same model in plain Flax
+    python examples/layers/characters.py --compare                        compare with the same model in plain Flax
 
-The text is the help text of the language: the topics of the module pydoc_data. Embeddings, attention, norms and dense
-layers are comprehensions, with the interface of flax.nnx; `--plain` makes the same model of Flax's own layers.
-Parameters are float32, and the layers compute in `--dtype`. Each block is computed again for its gradient
-(`nnx.remat`), so that only its input is kept. With `--resume` the training continues to the same bits as one that
-nothing interrupts.
+The training text is Python's own help text, from the module pydoc_data. Embeddings, attention, norms and dense layers
+are comprehensions with the interface of flax.nnx; `--plain` builds the same model from Flax's own layers. Parameters
+are float32, and the layers compute in `--dtype`. Gradient checkpointing (`nnx.remat`) keeps only the input of each
+block. A run that is continued with `--resume` ends with exactly the same parameters as an uninterrupted one.
 """
 
 import argparse
@@ -39,7 +38,7 @@ LETTERS = "\n" + "".join(map(chr, range(32, 127)))
 
 @dataclass(frozen=True)
 class Size:
-    """How large a model and its batches are."""
+    """The sizes of a model and of its batches, and the peak learning rate."""
 
     context: int
     width: int
@@ -55,7 +54,7 @@ SIZES = {
     "large": Size(context=512, width=256, heads=8, depth=6, batch=8, rate=1e-3),
 }
 
-# The scores have no name of their own, so they are not stored where there are many: one pass over blocks of them.
+# The scores are not named, so tcjax need not store them: where they are large, it streams over them in blocks.
 ATTENTION = """
 def attention(query, key, value) -> (y) {
   norm(b,h,q) = logsumexp[k where k <= q](sum[d](float(query(b,q,h,d)) * float(key(b,k,h,d))) * scale)
@@ -66,21 +65,21 @@ def attention(query, key, value) -> (y) {
 
 @cache
 def attention_kernel(depth: int, dtype: str) -> tcjax.Kernel:
-    """Causal attention of queries, keys and values ``(B, T, heads, depth)``."""
+    """Causal attention for queries, keys and values of shape ``(B, T, heads, depth)``."""
     # The language calls float32 `float`.
     return tcjax.kernel(ATTENTION.replace("dtype", dtype.replace("32", "")), consts={"scale": depth**-0.5})
 
 
 def attention(query: jax.Array, key: jax.Array, value: jax.Array, *, dtype: Any, **options: Any) -> jax.Array:
-    """For `attention_fn` of a `MultiHeadAttention` that is causal and has no other options."""
+    """The `attention_fn` of a causal `MultiHeadAttention` without masks or dropout."""
     if not options["is_causal"] or options["mask"] is not None or options["dropout_rate"]:
-        raise NotImplementedError("this attention is causal, without masks and dropout")
+        raise NotImplementedError("this attention is causal and supports neither masks nor dropout")
     query, key, value = (array.astype(dtype) for array in (query, key, value))
     return attention_kernel(query.shape[-1], str(query.dtype))(query, key, value)
 
 
 class Places(nnx.Module):
-    """Adds a vector for each place, as `places` does; in plain Flax."""
+    """Position embeddings in plain Flax, like those of `places`."""
 
     def __init__(self, size: Size, rngs: nnx.Rngs) -> None:
         self.place = nnx.Param(nnx.initializers.normal(0.02)(rngs.params(), (size.context, size.width)))
@@ -90,7 +89,7 @@ class Places(nnx.Module):
 
 
 def places(size: Size, dtype: Any, rngs: nnx.Rngs) -> tnn.Comprehension:
-    """Adds a vector for each place: the formula reads only as many as the text is long."""
+    """Position embeddings: adds a learned vector for each position up to the length of the text."""
     return tnn.Comprehension(
         "y(b,t,d) = x(b,t,d) + place(t,d) where t in 0:x.1",
         params={"place": nnx.initializers.normal(0.02)},
@@ -101,7 +100,7 @@ def places(size: Size, dtype: Any, rngs: nnx.Rngs) -> tnn.Comprehension:
 
 
 class Block(nnx.Module):
-    """Attention to what stands before, then a network for each place."""
+    """Causal self-attention, then a feed-forward network at each position."""
 
     def __init__(self, room: ModuleType, size: Size, attend: Callable[..., jax.Array], dtype: Any, rngs: nnx.Rngs):
         width, options = size.width, {"dtype": dtype, "rngs": rngs}
@@ -119,9 +118,9 @@ class Block(nnx.Module):
 
 
 class Writer(nnx.Module):
-    """What letter comes next, as logits ``(B, T, letters)`` for letters ``(B, T)``.
+    """Predicts the next character: logits ``(B, T, characters)`` for characters ``(B, T)``.
 
-    Its layers are comprehensions, or `plain`: those of Flax. `attend` is its attention, by default of the same kind.
+    Its layers are comprehensions, or those of Flax if `plain`. `attend` replaces the attention function.
     """
 
     def __init__(
@@ -148,13 +147,13 @@ class Writer(nnx.Module):
 
 
 def loss(writer: Writer, letters: jax.Array) -> jax.Array:
-    """The mean surprise, in nats a letter."""
+    """The mean cross-entropy, in nats per character."""
     logits = writer(letters[:, :-1])
     return optax.softmax_cross_entropy_with_integer_labels(logits, letters[:, 1:]).mean()
 
 
 class Training:
-    """A model, its optimiser, and the step that changes both, compiled for batches ``(B, T + 1)``."""
+    """A model, its optimiser and the training step, compiled for batches of shape ``(B, T + 1)``."""
 
     def __init__(self, writer: Writer, size: Size, steps: int) -> None:
         schedule = optax.warmup_cosine_decay_schedule(0.0, size.rate, steps // 10, steps)
@@ -165,24 +164,24 @@ class Training:
 
         def step(state: nnx.State, letters: jax.Array) -> tuple[nnx.State, jax.Array]:
             writer, optimizer = nnx.merge(self.graph, state)
-            surprise, slope = nnx.value_and_grad(loss)(writer, letters)
-            optimizer.update(writer, slope)
-            return nnx.state((writer, optimizer)), surprise
+            value, gradient = nnx.value_and_grad(loss)(writer, letters)
+            optimizer.update(writer, gradient)
+            return nnx.state((writer, optimizer)), value
 
         letters = jax.ShapeDtypeStruct((size.batch, size.context + 1), jnp.int32)
         self.compiled = jax.jit(step, donate_argnums=0).lower(self.state, letters).compile()
 
     @property
     def temporary_bytes(self) -> int:
-        """What a step needs beside parameters, the optimiser's state and letters, as XLA counts it."""
+        """The memory of a step besides parameters, optimiser state and batch, as reported by XLA."""
         memory: Any = self.compiled.memory_analysis()
         return memory.temp_size_in_bytes
 
     def step(self, letters: np.ndarray) -> float:
-        """The loss before the step."""
-        self.state, surprise = self.compiled(self.state, jnp.asarray(letters))
+        """Trains on one batch; returns the loss before the update."""
+        self.state, value = self.compiled(self.state, jnp.asarray(letters))
         self.done += 1
-        return float(surprise)
+        return float(value)
 
     def trained(self) -> Writer:
         nnx.update((self.writer, self.optimizer), self.state)
@@ -190,18 +189,18 @@ class Training:
 
     def save(self, checkpoints: orbax.CheckpointManager) -> None:
         checkpoints.save(self.done, args=orbax.args.StandardSave(nnx.to_pure_dict(self.state)))
-        # The next step takes the arrays over.
+        # The next step donates these arrays.
         checkpoints.wait_until_finished()
 
     def restore(self, checkpoints: orbax.CheckpointManager) -> None:
-        """Continues after the last step that was saved."""
+        """Restores the latest checkpoint."""
         self.done = checkpoints.latest_step() or 0
         saved = checkpoints.restore(self.done, args=orbax.args.StandardRestore(nnx.to_pure_dict(self.state)))
         nnx.replace_by_pure_dict(self.state, saved)
 
 
 class Manual:
-    """The text as numbers: nine tenths to learn from, the rest to test on."""
+    """The text as numbers: nine tenths for training, the rest for testing."""
 
     def __init__(self, context: int) -> None:
         numbers = {letter: number for number, letter in enumerate(LETTERS)}
@@ -210,7 +209,7 @@ class Manual:
         self.learned, self.tested = text[: self.split], text[self.split :]
 
     def batch(self, step: int, count: int) -> np.ndarray:
-        """Places of the text ``(count, context + 1)``; which ones depends on the number of the step only."""
+        """Random excerpts ``(count, context + 1)`` of the training text, the same for every run at a given step."""
         return self._some(self.learned, count, step)
 
     def test(self, count: int = 128) -> np.ndarray:
@@ -227,7 +226,7 @@ def next_letter(writer: Writer, letters: jax.Array, length: jax.Array, key: jax.
 
 
 def write(writer: Writer, context: int, start: str, count: int) -> str:
-    """The text, continued by so many letters."""
+    """The start, continued by `count` sampled characters."""
     written = [LETTERS.index(letter) for letter in start]
     for key in jax.random.split(jax.random.key(1), count):
         seen = written[-context:]
@@ -247,7 +246,7 @@ def train(
     until: int | None = None,
     every: int = 50,
 ) -> tuple[Training, list[float]]:
-    """The model after all steps, or those `until` an interruption, and the loss of each step from where it began."""
+    """The trained model and the losses of this run; `until` stops early, as an interruption would."""
     manual = Manual(size.context)
     training = Training(Writer(size, dtype, plain=plain), size, steps)
     until = steps if until is None else until
@@ -258,9 +257,9 @@ def train(
         manager = orbax.CheckpointManager(checkpoints.resolve(), options=options)
         if manager.latest_step() is not None:
             if not resume:
-                raise SystemExit(f"there are checkpoints in {checkpoints}: write --resume, or another folder")
+                raise SystemExit(f"{checkpoints} already has checkpoints: pass --resume, or choose another folder")
             training.restore(manager)
-            print(f"continues after step {training.done}")
+            print(f"resuming after step {training.done}")
     losses = []
     for number in tqdm(range(training.done, until), unit="step"):
         losses.append(training.step(manual.batch(number, size.batch)))
@@ -273,23 +272,23 @@ def train(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Losses, processor seconds and temporary bytes of the same training in three forms."""
+    """Losses, processor seconds and temporary bytes of three versions of the same model."""
 
     losses: dict[str, list[float]]
     seconds: dict[str, list[float]]
     temporary_bytes: dict[str, int]
 
     def apart(self, first: str, second: str) -> float:
-        """The largest difference of the losses of a step."""
+        """The largest difference between their losses at the same step."""
         return max(abs(a - b) for a, b in zip(self.losses[first], self.losses[second], strict=True))
 
     def ratio(self, first: str = "comprehensions", second: str = "Flax") -> float:
-        """The median ratio of the processor time of steps with the same letters."""
+        """The median ratio of processor times, step by step; the first step is left out."""
         return float(np.median([a / b for a, b in zip(self.seconds[first], self.seconds[second], strict=True)][1:]))
 
 
 def exact_attention(query: jax.Array, key: jax.Array, value: jax.Array, *, dtype: Any, **_: Any) -> jax.Array:
-    """What `attention` computes, in plain JAX: another formulation than Flax's, that rounds to `dtype` at the end."""
+    """Like `attention`, in plain JAX: computed in float32 and rounded to `dtype` at the end, unlike Flax's."""
     query, key, value = (array.astype(dtype).astype(jnp.float32) for array in (query, key, value))
     scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) * query.shape[-1] ** -0.5
     before = jnp.tri(*scores.shape[-2:], dtype=bool)
@@ -298,12 +297,12 @@ def exact_attention(query: jax.Array, key: jax.Array, value: jax.Array, *, dtype
 
 
 def compare(size: Size, steps: int, dtype: Any) -> Comparison:
-    """Trains the model of comprehensions, and that of plain Flax with two attentions, a step of each in turn."""
+    """Trains three models side by side: comprehensions, plain Flax, and Flax with `exact_attention`."""
     manual = Manual(size.context)
     writers = {
         "comprehensions": Writer(size, dtype),
         "Flax": Writer(size, dtype, plain=True),
-        "Flax, respelt": Writer(size, dtype, plain=True, attend=exact_attention),
+        "Flax, float32 attention": Writer(size, dtype, plain=True, attend=exact_attention),
     }
     trainings = {name: Training(writer, size, steps) for name, writer in writers.items()}
     losses: dict[str, list[float]] = {name: [] for name in trainings}
@@ -318,13 +317,13 @@ def compare(size: Size, steps: int, dtype: Any) -> Comparison:
 
 
 def report(found: Comparison, picture: Path) -> None:
-    """Prints a line for each model, and draws the losses over each other."""
+    """Prints a line for each model and plots their losses."""
     from matplotlib.figure import Figure
 
     for name, losses in found.losses.items():
         print(
-            f"{name:22} loss {losses[-1]:.4f}, apart from Flax by {found.apart(name, 'Flax'):.1e}; "
-            f"a step takes {found.ratio(name):.2f} of its time, {found.temporary_bytes[name] / 2**20:.1f} MiB"
+            f"{name:24} loss {losses[-1]:.4f}, at most {found.apart(name, 'Flax'):.1e} from Flax; "
+            f"time per step {found.ratio(name):.2f}x Flax, {found.temporary_bytes[name] / 2**20:.1f} MiB of temporaries"
         )
     figure = Figure((7, 4), layout="constrained")
     axes = figure.subplots()
@@ -335,11 +334,11 @@ def report(found: Comparison, picture: Path) -> None:
     )
     for (name, losses), style in zip(found.losses.items(), styles, strict=True):
         axes.plot(losses, label=name, **style)
-    axes.set(xlabel="step", ylabel="nats a letter")
+    axes.set(xlabel="step", ylabel="loss, nats per character")
     axes.legend()
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
-    print(f"the losses are drawn in {picture}")
+    print(f"wrote {picture}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -347,20 +346,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument(
-        "--dtype", choices=("float32", "bfloat16"), default="float32", help="what the layers compute in"
+        "--dtype", choices=("float32", "bfloat16"), default="float32", help="type in which the layers compute"
     )
-    parser.add_argument("--plain", action="store_true", help="layers of Flax instead of comprehensions")
-    parser.add_argument("--compare", action="store_true", help="train both: losses, time, memory")
-    parser.add_argument("--checkpoints", type=Path, help="a folder for checkpoints")
-    parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
-    parser.add_argument("--every", type=int, default=50, metavar="STEPS", help="from one checkpoint to the next")
+    parser.add_argument("--plain", action="store_true", help="use Flax layers instead of comprehensions")
+    parser.add_argument("--compare", action="store_true", help="train both and compare loss, time and memory")
+    parser.add_argument("--checkpoints", type=Path, help="folder for checkpoints")
+    parser.add_argument("--resume", action="store_true", help="continue from the latest checkpoint")
+    parser.add_argument("--every", type=int, default=50, metavar="STEPS", help="steps between checkpoints")
     options = parser.parse_args(arguments)
     if options.steps < 1 or options.every < 1:
-        parser.error("--steps and --every are at least 1")
+        parser.error("--steps and --every must be at least 1")
     if options.resume and options.checkpoints is None:
-        parser.error("--resume needs --checkpoints, the folder to continue from")
+        parser.error("--resume needs --checkpoints FOLDER")
     if options.compare and (options.plain or options.checkpoints):
-        parser.error("--compare trains both models once, without checkpoints: leave --plain and --checkpoints out")
+        parser.error("--compare cannot be combined with --plain or --checkpoints")
     size, dtype = SIZES[options.size], jnp.dtype(options.dtype)
     if options.compare:
         report(compare(size, options.steps, dtype), Path("out/characters.png"))
@@ -376,11 +375,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         every=options.every,
     )
     writer, test = training.trained(), jnp.asarray(Manual(size.context).test())
-    surprise = float(nnx.jit(loss)(writer, test))
-    print(f"{surprise:.2f} nats a letter of unseen text, {time.perf_counter() - start:.0f} s\n")
+    tested = float(nnx.jit(loss)(writer, test))
+    print(f"test loss {tested:.2f} nats per character after {time.perf_counter() - start:.0f} s\n")
     print(write(writer, size.context, "The ", 200))
     if options.size == "small" and options.steps >= 400:
-        assert surprise < 2.0, "the small model reaches 1.7 nats in 400 steps"
+        assert tested < 2.0, "the small model reaches 1.7 nats per character in 400 steps"
 
 
 if __name__ == "__main__":

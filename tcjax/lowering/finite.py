@@ -60,8 +60,9 @@ finite_p = jax.extend.core.Primitive("tcjax_finite")
 
 
 def _finite(*arrays: jax.Array) -> jax.Array:
-    # Zero times infinity or NaN is NaN: XLA compiles this sum in a third of the time of a logical reduction.
-    return functools.reduce(jnp.logical_and, (jnp.sum(array * 0) == 0 for array in arrays))
+    # An infinity or a NaN minus itself is NaN: XLA compiles this sum in a third of the time of a logical reduction, and
+    # stores nothing for it. For the products with zero it would store an array of zeros.
+    return functools.reduce(jnp.logical_and, (jnp.sum(array - array) == 0 for array in arrays))
 
 
 finite_p.def_impl(jax.jit(_finite))

@@ -1,5 +1,6 @@
 """Expressions as computations over named axes."""
 
+from dataclasses import replace
 from typing import Final, assert_never
 
 from .. import ir
@@ -54,6 +55,8 @@ def _plan(expr: ir.Expr, scope: Scope) -> Node:
         case ir.Select(condition, then, otherwise, dtype):
             test = plan_value(condition, scope)
             kept = plan_value(then, branch(then, condition, test, scope))
+            if isinstance(kept, CallBuiltin) and kept.function == "exp" and _is_zero(otherwise):
+                return _masked_exponential(kept, test, scope)
             other = plan_value(otherwise, branch(otherwise, condition, test, scope, otherwise=True))
             return scope.apply("where", (test, kept, other), dtype)
         case ir.Reduce():
@@ -103,6 +106,17 @@ def _call(function: str, arguments: tuple[ir.Expr, ...], dtype: str, scope: Scop
     live = None if plain else scope.live
     axes = scope.sorted(axis for node in (*nodes, *([live] if live else [])) for axis in node.axes)
     return CallBuiltin(function, nodes, foreign, live, dtype=dtype, axes=axes)
+
+
+def _is_zero(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and expr.value == 0 and ir.types.is_float(expr.dtype)
+
+
+def _masked_exponential(call: CallBuiltin, test: Node, scope: Scope) -> Node:
+    """``test ? exp(x) : 0`` as ``exp(test ? x : -inf)``: the derivative needs only the result, which is stored."""
+    (exponent,) = call.arguments
+    masked = scope.apply("where", (test, exponent, fill(-float("inf"), exponent.dtype)), exponent.dtype)
+    return replace(call, arguments=(masked,), live=scope.live, axes=scope.sorted((*call.axes, *masked.axes)))
 
 
 def shield(node: Node, value: float, scope: Scope) -> Node:

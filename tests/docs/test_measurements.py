@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bench import growth, memory, plot, scaling, tables
+from bench import growth, layers, memory, plot, scaling, tables
 from tests.docs.markdown import ROOT, pages
 
 # A shell block with one command, and the table after it.
-TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory|scaling) ((?:(?! -o )[^\n])*)\n```\n\n)((?:\|[^\n]*\n)*)")
-PRINTERS = {"tables": tables, "memory": memory, "scaling": scaling}
+TABLE = re.compile(
+    r"(```sh\npython -m bench\.(layers|tables|memory|scaling) ((?:(?! -o )[^\n])*)\n```\n\n)((?:\|[^\n]*\n)*)"
+)
+PRINTERS = {"layers": layers, "tables": tables, "memory": memory, "scaling": scaling}
 PAINTERS = {"growth": growth, "plot": plot, "scaling": scaling}
 PLOT = re.compile(r"```sh\npython -m bench\.(growth|plot|scaling) ([^\n]*) -o ([^\n]*)\n```")
 

@@ -56,9 +56,9 @@ def test_the_scores_of_many_places_are_never_stored() -> None:
     ("arguments", "said"),
     [
         (["--size", "huge"], "invalid choice: 'huge'"),
-        (["--steps", "0"], "--steps and --every are at least 1"),
+        (["--steps", "0"], "--steps and --every must be at least 1"),
         (["--resume"], "--resume needs --checkpoints"),
-        (["--compare", "--plain"], "leave --plain and --checkpoints out"),
+        (["--compare", "--plain"], "--compare cannot be combined with --plain"),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -252,3 +252,26 @@ def test_a_product_is_turned_round_behind_the_choice_by_what_reads_it(bad: float
     computed = jax.make_jaxpr(only.params["sum_"])(left, right, live[None])
     found_in = [one.outvars[0].aval.str_short() for one in computed.eqns if one.primitive.name == "cond"]
     assert found_in == [f"float32[2,{N},{E}]"]
+
+
+@pytest.mark.parametrize("order", ["reverse", "forward"])
+def test_an_exponential_is_masked_before_it_is_taken(order: str) -> None:
+    A, B = real(N, N), real(N, E)
+    live = triangle(N, N)[:, :, 0]
+    # What the mask leaves out reaches neither values nor derivatives.
+    A[~live] = np.resize([np.nan, np.inf, -np.inf, 1e30], (~live).sum())
+    kernel = tcjax.kernel("y(m,n) +=! exp(A(m,k)) * B(k,n) where k <= m")
+    weights = np.where(live, np.exp(np.where(live, A.astype(float), 0)), 0)
+    cotangent = real(N, E, seed=2)
+
+    # So its result, which the derivative needs, is the operand of the product too.
+    assert "dot_general -> float32[m, n]\n      exp -> float32[m, k]\n" in str(kernel.plan(A, B))
+    value, back = jax.vjp(kernel, A, B)
+    np.testing.assert_allclose(value, weights @ B.astype(float), rtol=1e-5)
+    if order == "reverse":
+        slopes = back(jnp.asarray(cotangent))
+        np.testing.assert_allclose(slopes[0], weights * (cotangent.astype(float) @ B.T), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(slopes[1], weights.T @ cotangent, rtol=1e-4, atol=1e-6)
+    else:
+        _, moved = jax.jvp(kernel, (A, B), (np.ones_like(A), np.zeros_like(B)))
+        np.testing.assert_allclose(moved, weights @ B.astype(float), rtol=1e-4, atol=1e-6)
