@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast
@@ -10,6 +10,8 @@ from .spelling import closest
 
 Constant = bool | int | float | complex
 Place: TypeAlias = tuple[str, str, Span]
+
+_ON_THE_LEFT: Final = "an index of the left side"
 
 _Tree = TypeVar("_Tree", ast.Program, ast.Definition)
 
@@ -46,7 +48,8 @@ def check_constants(constants: Mapping[str, Constant], declared: Iterator[Place]
                 Code.ALREADY_DEFINED,
                 f"`{name}` is {kind} here, and a constant of `consts`",
                 span.part(name),
-                help=f"leave `{name}` out of `consts`, or rename one of the two",
+                help=f"leave `{name}` out of `consts`, or rename one of the two"
+                + (f"; to write only at the place {name}, write `{name} + 0`" if kind == _ON_THE_LEFT else ""),
             )
     for name in constants:
         if name not in used:
@@ -112,7 +115,7 @@ def _in_statement(statement: ast.Leaf) -> Iterator[Place]:
             yield target, "a tensor", statement.span
             for index in indices or ():
                 if isinstance(index, ast.Name):
-                    yield index.id, "an index", index.span
+                    yield index.id, _ON_THE_LEFT, index.span
             for clause in where:
                 match clause:
                     case ast.RangeClause(index):

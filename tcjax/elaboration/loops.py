@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Final
 
 from .. import ir
 from ..diagnostics import Code, CompileError
-from ..ir import types
+from ..ir import Reducer, types
 from ..symbolic import IndexVar
 from ..syntax import ast
+from .operators import COMPARISONS
 from .outputs import Outputs, local_shape
+
+# Reductions whose results are bools.
+_TRUTHS: Final = frozenset((Reducer.ANY.value, Reducer.ALL.value))
 
 
 def check_loops(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf]) -> None:
@@ -68,9 +73,9 @@ def expect(number: int, leaves: Sequence[ast.Leaf], runs: Sequence[ast.Run], out
     if not inside:
         return
     environment = outputs.environment
-    for leaf in leaves[number : inside[0].last]:
-        if not isinstance(leaf, ast.Assign):
-            continue
+    written = [leaf for leaf in leaves[number : inside[0].last] if isinstance(leaf, ast.Assign)]
+    truths = {leaf.target for leaf in written} - {leaf.target for leaf in written if not _is_truth(leaf)}
+    for leaf in written:
         name, rank = leaf.target, len(leaf.indices or ())
         if leaf.reducer is not None and not leaf.restart and name not in environment.tensors:
             raise CompileError(
@@ -83,10 +88,31 @@ def expect(number: int, leaves: Sequence[ast.Leaf], runs: Sequence[ast.Run], out
             continue
         tensor = outputs.annotated.get(name)
         if tensor is None:
-            dtype = outputs.assumed.get(name) or _likely(outputs)
+            dtype = outputs.assumed.get(name) or ("bool" if name in truths else _likely(outputs))
             tensor = ir.Tensor(name, dtype, local_shape(name, rank), span=leaf.span.part(name))
             outputs.expected[name] = dtype
         environment.tensors[name] = tensor
+
+
+def _is_truth(leaf: ast.Assign) -> bool:
+    """Whether the form of the right side says that it is a bool."""
+    if leaf.reducer is not None:
+        return leaf.reducer in _TRUTHS
+
+    def is_bool(value: ast.Expr) -> bool:
+        match value:
+            case ast.Unary("!") | ast.Binary("&&" | "||") | ast.Cast("bool"):
+                return True
+            case ast.Binary(operator):
+                return operator in COMPARISONS
+            case ast.Reduction(reducer):
+                return reducer in _TRUTHS
+            case ast.Conditional(_, then, otherwise):
+                return is_bool(then) and is_bool(otherwise)
+            case _:
+                return False
+
+    return is_bool(leaf.value)
 
 
 def refuse_initial(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf], outputs: Outputs) -> None:

@@ -58,7 +58,7 @@ def _group(stages: Sequence[Stage], first: int) -> Iterator[Compute]:
         replaces = stage.store.combine is None or stage.store.restart
         if not replaces or stage.store.mask is not None or stage.store.weight is not None or stage.proviso is not None:
             return
-        if _box(stage) is None or _reads(stage.value, stage.target):
+        if _box(stage) is None or _reads_any(stage, stage.target):
             return
         yield stage
 
@@ -83,7 +83,7 @@ def _overlaid(group: Sequence[Compute], later: Sequence[Stage]) -> Overlay | Non
 
 
 def _reads_any(stage: Stage, target: str) -> bool:
-    return isinstance(stage, Compute) and _reads(stage.value, target)
+    return isinstance(stage, Compute) and any(_reads(part.value, target) for part in (*stage.before, stage))
 
 
 def _whole(group: Sequence[Compute]) -> Whole | None:

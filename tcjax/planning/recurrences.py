@@ -9,10 +9,10 @@ from .. import ir, ranges, transforms
 from ..symbolic import Size
 from .cost import prices
 from .cost.costs import meter_of, plan_cost
-from .cost.prices import stage_price
+from .cost.prices import names_read, stage_price
 from .data.machine import CPU, GPU, Machine
 from .data.nodes import Apply, CallBuiltin, below
-from .data.stages import Call, Compute, Elsewhere, Parts, Plan
+from .data.stages import Call, Compute, Elsewhere, Parts, Plan, Stage, targets_of
 from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
 
 # Platforms where each trip of a loop launches kernels. On a CPU a step costs only its operations, and sequential steps
@@ -149,7 +149,7 @@ def _loop(
         for row in step.rows
     )
     low, apart = (min(values), abs(values.step)) if values else (0, 1)
-    inner = plan(step.bound, step)
+    inner = _updated_once(plan(step.bound, step), {each.tensor for each in kept if each.dimension is None})
     stored = _stored(inner)
     chunk = _chunk(len(values), stored, _carried(kept)) if len(values) * stored > most else None
     steps = Steps(
@@ -166,6 +166,23 @@ def _loop(
     return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
 
 
+def _updated_once(step: Plan, states: Collection[str]) -> Plan:
+    """The step, with states stored after every update of a part but the last.
+
+    XLA:CPU would fuse such an update with each of its readers. Where two of them do it, each updates its own copy.
+    """
+    later: set[str] = set()
+    stages: list[Stage] = []
+    for stage in reversed(step.stages):
+        if isinstance(stage, Compute) and stage.store.keeps and stage.target in states and stage.target in later:
+            stages.append(replace(stage, apart=True))
+        else:
+            stages.append(stage)
+        later |= names_read(stage) | {*targets_of(stage)}
+    stages.reverse()
+    return replace(step, stages=tuple(stages))
+
+
 def _in_other_ways(
     segment: transforms.Segment, step: transforms.OneStep, stage: Call, plan: MakePlan, most: int
 ) -> Call:
@@ -175,9 +192,11 @@ def _in_other_ways(
     stored = _stored(inner)
     steps = replace(steps, at_once=_at_once(step, stored, most, GPU, plan))
     steps = replace(steps, again=_again(steps, inner, stored, most))
-    # Each step of an inner loop would add to the cotangent of a whole tensor.
+    # Each step of an inner loop, or one that scatters a part of a state, would add to the cotangent of a whole tensor.
     loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
-    is_costly = any(each.dimension is None and each.shape for loop in loops for each in loop.kept)
+    scattered = {each.target for each in inner.stages if isinstance(each, Compute) and each.store.scatter is not None}
+    own = [each for each in steps.kept if each.tensor in scattered]
+    is_costly = any(each.dimension is None and each.shape for each in (*own, *(k for loop in loops for k in loop.kept)))
     program = transforms.as_program(segment) if is_costly else None
     return replace(stage, steps=steps, program=None if program is None else (program, most))
 

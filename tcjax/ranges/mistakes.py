@@ -264,8 +264,16 @@ def read_while_written(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
-        help=(_as_loop(statement, ranges, span) or phrases.steps(span))
-        + (f"; if the old values are meant, {_copied(function, access, 'this')}" if inside else ""),
+        help=_in_turn(statement, ranges, span, _copied(function, access, "this") if inside else ""),
+    )
+
+
+def _in_turn(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span, copied: str) -> str:
+    """How to compute the points one after another, and how to keep the old values, if that is an alternative."""
+    if copied and statement.domain.loops:
+        return f"all points of a step are computed at once: to read the old values, {copied}"
+    return (_as_loop(statement, ranges, span) or phrases.steps(span)) + (
+        f"; if the old values are meant, {copied}" if copied else ""
     )
 
 
@@ -425,7 +433,8 @@ def _remedy(
         if index in solution.survey.loops:
             return f"let the loop run over {phrases.limits(index, interval.lo, interval.hi, access.span)}"
         clause = _range(index, interval.lo, interval.hi, solution, access.span)
-        return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
+        larger = f", or declare `{access.tensor.name}` with larger extents" if writes else ""
+        return (f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}") + larger
     if writes:
         guard = phrases.guarded(inside, access.span)
         return f"add the guard {guard}, or declare `{access.tensor.name}` with larger extents"

@@ -45,9 +45,12 @@ def kernel_picture(
     plan: planning.Plan,
     kind: str | None,
     values: Mapping[str, Any],
+    initial: Mapping[str, Any],
     mesh: "Mesh | None",
 ) -> "Picture":
     """The pictures of a plan, all or those of one kind; `values` are the arguments that are arrays, not only shapes.
+
+    `initial` are the initial values that the call passes; None for one that is only a shape.
 
     Raises `CompileError` (TC0308) for an unknown kind of picture, and for one that the plan does not have.
     """
@@ -57,7 +60,7 @@ def kernel_picture(
     if not kinds:
         raise _bad_kind(f"kind={phrases.value(kind)} is no kind of picture", KINDS)
     with frontend.within_depth():
-        compute = partial(_computed, frontend.options.fns)
+        compute = partial(_computed, frontend.options.fns, initial)
         subject = Subject(plan, _needed(frontend, plan), values, _value_of, compute, mesh)
         picture = draw(subject, kinds)
         if kind is not None and not picture.statements:
@@ -80,17 +83,24 @@ _MOST_POINTS: Final = 100_000
 
 
 def _computed(
-    fns: Mapping[str, Callable[..., Any]], bound: ranges.Bound, number: int, values: Mapping[str, Any]
+    fns: Mapping[str, Callable[..., Any]],
+    initial: Mapping[str, Any],
+    bound: ranges.Bound,
+    number: int,
+    values: Mapping[str, Any],
 ) -> Mapping[str, Any]:
     """The tensors before a statement; only `values` where some argument is not known, or where they take long."""
     function = bound.function
     points = sum(prod(hi - lo for lo, hi in box.values()) for box in bound.boxes[:number])
-    is_known = all(tensor.name in values for tensor in function.parameters) and not function.initial
+    begun = {tensor.name: initial[tensor.name] for tensor in function.initial if tensor.name in initial}
+    is_known = all(tensor.name in values for tensor in function.parameters) and all(
+        value is not None for value in begun.values()
+    )
     if not is_known or points > _MOST_POINTS or any(called < number for called in bound.calls):
         return values
     from ..interpreter import states
 
-    return next(islice(states(bound, values, {}, fns), number, None))
+    return next(islice(states(bound, values, begun, fns), number, None))
 
 
 def _bad_kind(message: str, kinds: "Iterable[Kind]") -> CompileError:

@@ -222,7 +222,8 @@ class Questions(Calls):
                 raise schedule_or_mesh()
             drawn = Mesh(self._compiler.cut(call, dict(paper.axes), paper.sizes), paper.sizes)
         values = {name: array for name, array in arguments.arrays.items() if _is_known(array)}
-        return kernel_picture(self._frontend, self._compiler.plan(call), kind, values, drawn)
+        initial = {name: array if _is_known(array) else None for name, array in arguments.initial.items()}
+        return kernel_picture(self._frontend, self._compiler.plan(call), kind, values, initial, drawn)
 
     def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
         """A schedule without commands: every statement is computed whole, in the order of the program.

@@ -75,6 +75,9 @@ def as_accumulation(statement: Formula) -> ir.Accumulate | None:
         case ir.Define(value=ir.Reduce(reducer, indices, _, guard, body, None, accumulate, dtype) as value):
             if statement.domain.guard is not None or dtype != statement.target.dtype or value.fixed:
                 return None
+            # A reduction into places that data names would begin with all elements, those not named too.
+            if any(subscript.is_data for subscript in statement.indices):
+                return None
             domain = replace(statement.domain, guard=guard)
             found = ir.Accumulate(
                 *(statement.target, statement.indices, reducer, True, indices, body, accumulate, domain),

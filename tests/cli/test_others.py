@@ -224,7 +224,7 @@ def test_constants_of_python_files_are_read(shell: Shell) -> None:
     checked = shell("check", "model.py").output
 
     assert "1 file: 1 mistake" in checked
-    assert "`i` is an index here" in checked
+    assert "`i` is an index of the left side here" in checked
     assert "2 * x(i) + 1e-05" in shell("translate", "model.py", "--def", "f", "--to", "tc").output
     assert "known only when the file runs" in shell("translate", "model.py", "--def", "unknown", "--to", "tc").output
 

@@ -288,6 +288,23 @@ def test_pointers_of_shapes_or_of_many_points_are_not_computed(counts: Any, said
         tcjax.kernel(POINTERS).picture(np.ones(4, np.float32), counts, kind="ragged")
 
 
+@pytest.mark.filterwarnings("ignore::tcjax.CompileWarning")
+@pytest.mark.parametrize("begun", [{}, {"n": np.array([1, 0, 2], np.int32)}])
+def test_pointers_computed_from_initial_values_are_drawn(begun: dict[str, Any]) -> None:
+    text = """def f(float(E) v, int32(R) more) -> (n, y) {
+        n(i) += more(i)
+        q(0) = 0
+        q(i+1) = sum[j where j <= i](n(j)) where i in 0:R
+        y(i) +=! v(p) where p in q(i):q(i+1)
+    }"""
+    more = np.array([1, 2, 1], np.int32)
+
+    plane = only(tcjax.kernel(text).picture(np.ones(8, np.float32), more, kind="ragged", **begun))
+
+    ends = pairwise([0, *np.cumsum(more + begun.get("n", 0)).tolist()])
+    assert rows_of(plane) == {row: span for row, span in enumerate(ends) if span[0] < span[1]}
+
+
 @pytest.mark.parametrize("text", [EDIT, CSR])
 def test_every_kind_has_text_and_a_document_that_a_reader_of_xml_accepts(text: str) -> None:
     arguments = csr([0, 2, 2, 7, 8]) if text == CSR else (floats(5, 7),)

@@ -235,3 +235,22 @@ def test_what_lies_in_several_dimensions_is_one_place() -> None:
     (stage,) = kernel.plan(**given).stages
     assert isinstance(stage, Compute) and stage.store.open == (0, 1)
     np.testing.assert_allclose(kernel(**given), kernel.interpret(**given), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("statement", "places"),
+    [
+        ("O(J(i)) = sum[k](A(i,k)) where unique J(i)", {3: 6, 1: 15}),
+        ("O(J(i)) = sum[k](A(i,k) * A(i,0)) where unique J(i)", {3: 6, 1: 60}),
+        ("O(J(i)) = max[k](A(i,k)) where unique J(i)", {3: 3, 1: 6}),
+        ("O(j()) = sum[i](A(i,1))", {2: 7}),
+        ("O(j()) = A(1,2) * sum[i](A(i,1))", {2: 42}),
+    ],
+)
+def test_reductions_stored_in_places_of_data_keep_all_other_elements(statement: str, places: dict[int, float]) -> None:
+    text = "def f(float(N,K) A, int32(N) J, int32() j) -> (float(R) O) { O(r) = 7.0 where r in 0:R " + statement + " }"
+    A = np.float32([[1, 2, 3], [4, 5, 6]])
+
+    found = tcjax.kernel(text)(A, np.int32([3, 1]), np.int32(2), R=5)
+
+    assert found.tolist() == [places.get(place, 7) for place in range(5)]

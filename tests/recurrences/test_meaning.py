@@ -574,3 +574,48 @@ def test_a_step_reads_with_pad_what_a_later_statement_of_it_writes(returned: str
         expected[t] += expected[t - 1] @ U
 
     np.testing.assert_allclose(tcjax.kernel(text)(x, U), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "want"),
+    [
+        ("y(t) = x(t) > 0.0 && !pad(y(t-1), 0)", [True, False, False, True, False]),
+        ("y(t) = !any[s in 0:t](y(s) && abs(x(t) - x(s)) < 2.0)", [True, False, True, True, False]),
+        ("y(t) any=! y(s) == (x(s) < 0.0) where s in 0:t", [False, True, True, True, True]),
+    ],
+)
+def test_a_step_reads_bools_that_it_wrote_as_bools(step: str, want: list[bool]) -> None:
+    kernel = tcjax.kernel(f"def f(float(T) x) -> (y) {{ for t in 0:T {{ {step} }} }}")
+    x = np.float32([1, 2, -3, 5, 4])
+
+    assert np.asarray(kernel(x)).tolist() == want
+    assert np.asarray(kernel.interpret(x)).tolist() == want
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y(t) +=! y(s) * x(t) + x(s) where s in 0:t",
+        "y(t) max=! 0.5 * y(s) + x(s) where s in 0:t",
+        "y(2*t-1) +=! y(s) * x(t) where s in 0:t y(2*t) = x(t)",
+        "y(t) +=! y(s) * x(t) where s in 0:t y(t) += x(t)",
+    ],
+)
+def test_a_reduction_that_a_step_begins_anew_keeps_what_earlier_steps_wrote(text: str) -> None:
+    kernel = tcjax.kernel(f"def f(float(T) x) -> (float(R) y) {{ y(0) = 2.0 for t in 1:T {{ {text} }} }}")
+    x = np.float32([1, 2, -3, 0.5, 4])
+
+    found = kernel(x, R=10)
+
+    np.testing.assert_allclose(found, kernel.interpret(x, R=10), rtol=1e-5)
+    y = np.zeros(10)
+    y[0] = 2
+    for t in range(1, 5):
+        match text[:7]:
+            case "y(t) ma":
+                y[t] = max(0.5 * y[:t] + x[:t])
+            case "y(2*t-1":
+                y[2 * t - 1], y[2 * t] = sum(y[:t] * x[t]), x[t]
+            case _:
+                y[t] = sum(y[:t] * x[t]) + (sum(x[:t]) if "y(t) +=" not in text[7:] else x[t])
+    np.testing.assert_allclose(found, y, rtol=1e-5)

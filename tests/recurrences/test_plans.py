@@ -9,6 +9,7 @@ import pytest
 
 import tcjax
 from tcjax.lowering import lower
+from tcjax.lowering.apart import BARRIERS_HOLD
 from tcjax.lowering.steps import lies_apart
 from tcjax.planning import Plan
 from tcjax.planning.data.steps import Lagged, State, Steps, Value, Whole, Window
@@ -262,3 +263,35 @@ def test_exponentials_of_rows_around_are_written_out_in_loops() -> None:
 
     np.testing.assert_allclose(kernel(c), kernel.interpret(c), rtol=1e-5)
     assert_gradients(kernel, c)
+
+
+def _diagonals(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    rows = np.zeros((len(y), *y.shape))
+    rows[0] = y
+    for step in range(1, len(y)):
+        rows[step, step] = x + rows[step - 1, step - 1]
+        rows[step, :step] = x * rows[step - 1, :step]
+    return rows
+
+
+def test_a_step_that_updates_a_tensor_in_two_places_does_not_copy_it() -> None:
+    kernel = tcjax.kernel(
+        "def f(float(X) x, float(L,X) y) -> (float(L,L,X) P) { P(0,m,i) = y(m,i) "
+        "for l in 1:L { P(l,l,i) = x(i) + P(l-1,l-1,i) P(l,m,i) = x(i) * P(l-1,m,i) where m in 0:l } }"
+    )
+    random = np.random.default_rng(0)
+    x, along = (random.uniform(0.5, 1.0, 150) for _ in range(2))
+    y = random.normal(size=(12, 150))
+    cotangent = random.normal(size=(12, 12, 150))
+    given = x.astype(np.float32), y.astype(np.float32)
+
+    forward = jax.jit(kernel).lower(*given).compile()
+    back = jax.jit(jax.grad(lambda x, y: (kernel(x, y) * cotangent.astype(np.float32)).sum())).lower(*given).compile()
+
+    np.testing.assert_allclose(forward(*given), _diagonals(x, y), rtol=1e-4, atol=1e-5)
+    moved = (_diagonals(x + 1e-6 * along, y) - _diagonals(x - 1e-6 * along, y)) / 2e-6
+    np.testing.assert_allclose(np.vdot(back(*given), along), np.vdot(moved, cotangent), rtol=1e-3)
+    result = 4 * cotangent.size
+    if BARRIERS_HOLD:
+        assert forward.memory_analysis().temp_size_in_bytes < result // 2
+    assert back.memory_analysis().temp_size_in_bytes < 6 * result

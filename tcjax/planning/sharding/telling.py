@@ -36,7 +36,7 @@ def messages(plan: ShardedPlan) -> tuple[Message, ...]:
         for dimension, along in reversed([*enumerate(plan.layouts[name])]):
             if along and plan.even(name)[dimension] != along:
                 size *= plan.padded[name][dimension] // plan.blocks[name][dimension]
-                reason = "its extent is no multiple of the number of devices, and JAX has no such arrays in blocks"
+                reason = "its extent is not a multiple of the number of devices, and JAX has no blocks of other sizes"
                 found.append(Message("all-gather", name, along, size, 1, reason))
     return tuple(found)
 
