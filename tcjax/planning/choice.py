@@ -261,7 +261,9 @@ def _turned(node: Node, scope: Scope) -> Node:
         if ways is None:
             return False
         as_jax, turned = (price_of(way, extents, shapes=scope.shapes).seconds for way in ways)
-        return as_jax > (turned + price_of_copy(ways[1], extents).seconds) * (1 + EQUAL) + NOISE
+        # XLA fuses the transpose into its readers, which then read across rows.
+        read = price_of_copy(ways[0], extents, ways[1].axes).seconds
+        return as_jax > (turned + read) * (1 + EQUAL) + NOISE
 
     first, second = (_turned(operand, scope) for operand in node.operands)
     turned = tuple(map(is_cheaper, received(node, scope)))

@@ -119,6 +119,8 @@ CHAIN = "def f(float(M,I) A, float(I,J) B, float(J,N) C) -> (O) { O(m,n) +=! A(m
         pytest.param(MATRICES, ((1024, 512), (512, 16)), (False, True), id="few columns"),
         pytest.param(ROWS.replace("W(x,k)", "W(k,x)").replace("X,K", "K,X"), ((512, 2, 512), (512, 64)), (False, True)),
         pytest.param(MATRICES, ((1024, 512), (512, 512)), (False, False), id="as many columns as rows"),
+        pytest.param(MATRICES, ((256, 1024), (1024, 256)), (False, False), id="a cotangent read across rows"),
+        pytest.param(MATRICES, ((1024, 512), (512, 128)), (False, True), id="longer rows"),
         pytest.param(MATRICES, ((1024, 500), (500, 16)), (False, False), id="rows the cache holds many of"),
         pytest.param(MATRICES, ((1024, 64), (64, 512)), (False, False), id="short rows"),
     ],

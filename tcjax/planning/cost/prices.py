@@ -16,7 +16,7 @@ from ...ir import Monoid, Reducer
 from ...symbolic import IndexVar
 from ..data.assembly import Overlay
 from ..data.machine import CPU, MACHINES, Machine
-from ..data.nodes import Fold, Lookup, Node, Read, below, is_elementwise, tensors_read
+from ..data.nodes import Axes, Fold, Lookup, Node, Read, below, is_elementwise, tensors_read
 from ..data.price import NOTHING, Price
 from ..data.stages import (
     Begin,
@@ -79,10 +79,12 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
     return _price(bill)
 
 
-def price_of_copy(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
-    """The price of a transposed copy of an array."""
+def price_of_copy(
+    node: Node, extents: Mapping[IndexVar, int], order: Axes | None = None, machine: Machine = CPU
+) -> Price:
+    """The price of a transposed copy of an array; with an `order` in memory, of a loop that reads it so."""
     bill = Bill(machine, Meter(extents), NO_SHAPES)
-    bill.transposed(node, node.axes, node.axes)
+    bill.transposed(node, node.axes if order is None else order, node.axes)
     return _price(bill)
 
 
