@@ -46,6 +46,9 @@ class Calls:
                         return self._plain(*args)
                     except ValueNeeded:
                         pass
+                    except Exception as error:
+                        self._check_placed(error, args, kwargs)
+                        raise
         arguments = self._arguments(args, kwargs)
         given = (*arguments.arrays.values(), *arguments.initial.values())
         if any(isinstance(value, jax.ShapeDtypeStruct) for value in given):
@@ -58,7 +61,22 @@ class Calls:
         if any(map(_is_symbolic, given)):
             return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
         call = self._call_of(arguments)
-        return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
+        try:
+            return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
+        except Exception as error:
+            self._check_placed(error, args, kwargs)
+            raise
+
+    def _check_placed(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raises `CompileError` (TC0811) for an error of JAX's about arguments whose types say how they are sharded."""
+        if isinstance(error, CompileError):
+            return
+        from .placements import unplaceable
+
+        call, arguments = self._call(args, kwargs)
+        replaced = unplaceable(error, self._compiler, call, {**arguments.arrays, **arguments.initial})
+        if replaced is not None:
+            raise replaced from error
 
     @cached_property
     def _plain(self) -> Callable[..., Any]:

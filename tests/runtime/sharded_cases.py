@@ -648,6 +648,13 @@ CASES = {
         [["data"]],
         told=[("collective-permute", 4), ("collective-permute", 8)],
     ),
+    "what no point reads": Case(
+        "def f(float(N) u) -> (v) { w(i) = u(wrap(i-1)) where i in 0:N  v(i) = u(i) + pad(w(i+8), 2) where i in 0:N }",
+        {"i": "data"},
+        ((8,),),
+        [["data"]],
+        told=[],
+    ),
     "a loop nest": Case(NEAREST, {"i": "data", "j": "model"}, ((2048, 2), (4096, 2)), [["data"]]),
 }
 

@@ -90,6 +90,17 @@ def test_what_devices_cannot_compute_in_parts_is_refused(
     assert message in error.message
 
 
+def test_a_refused_reduction_says_which_index_to_leave_whole() -> None:
+    text = "def f(int32(N) I, float(N,M) A) -> (int32(5,M) O) { O(I(i),j) argmin=! A(i,j) }"
+    kernel = tcjax.kernel(text).sharded(mesh(), {"i": "data", "j": "model"})
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        kernel(np.zeros(8, "int32"), np.ones((8, 4), "float32"))
+
+    assert caught.value.code == "TC0811" and "which elements of `O` get positions" in caught.value.message
+    assert "leave `i` out of `sharded(mesh, {...})`" in str(caught.value.help)
+
+
 def test_devices_combine_in_order_only_where_the_first_index_is_cut() -> None:
     tcjax.monoid("later", lambda a, b: jax.numpy.where(b != 0, b, a), 0.0, commutative=False)
     text = "def f(float(N,M) A) -> (O) { O() later=! A(i,j) }"
@@ -161,3 +172,54 @@ def test_transformations_go_through_a_sharded_kernel() -> None:
     np.testing.assert_allclose(jax.hessian(square(sharded))(A), jax.hessian(square(plain))(A), rtol=1e-5, atol=1e-6)
     for mine, other in zip(*(jax.jvp(square(k), (A,), (B,)) for k in (sharded, plain)), strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "what", "index"),
+    [
+        ("v(i) = u(wrap(i-1)) + u(i)", [((8,), "data")], "`u` in dimension 0 along 'data'", '{"i": "data"}'),
+        ("v(i) = u(i-1) + u(i+1)", [((8,), ("data", "model"))], "'data', 'model'", '{"i": ("data", "model")}'),
+        (
+            MM.replace("OP", "max=!"),
+            [((8, 8), "data"), ((8, 4), "data")],
+            "`A` in dimension 0 along 'data', `B` in dimension 0 along 'data'",
+            '{"m": "data", "k": "data"}',
+        ),
+        # Both would cut the result along one axis.
+        ("C(m,k) = A(m,k) + B(k)", [((8, 8), "data"), ((8,), "data")], "`B` in dimension 0", '{"m": "data"}'),
+        (
+            "def f(float(N,M) A, int32(K) I) -> (O) { O(k,j) = A(I(k),j) + I(k) }",
+            [((8, 4), "data", "model"), ("int32", (8,), None)],
+            "`A` in dimension 1 along 'model'",
+            '{"j": "model"}',
+        ),
+        (
+            "def f(float(T,N) x) -> (h) { h(0,j) = x(0,j) for t in 1:T { h(t,j) = 0.5*h(t-1,j) + x(t,j) } }",
+            [((8, 4), "data")],
+            "`x` in dimension 0 along 'data'",
+            "gather an argument, `jax.reshard(x, jax.sharding.PartitionSpec())`",
+        ),
+    ],
+)
+def test_types_that_jax_cannot_propagate_give_an_error_that_names_the_indices(
+    text: str, arguments: list[Any], what: str, index: str
+) -> None:
+    kind = jax.sharding.AxisType.Explicit
+    mesh = jax.sharding.AbstractMesh((4, 2), ("data", "model"), axis_types=(kind, kind))
+
+    def struct(*given: Any) -> jax.ShapeDtypeStruct:
+        dtype, shape, *along = given if isinstance(given[0], str) else ("float32", *given)
+        place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*along))
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=place)
+
+    kernel, arrays = tcjax.kernel(text), [struct(*each) for each in arguments]
+    floats = tuple(number for number, array in enumerate(arrays) if array.dtype == "float32")
+    total = jax.grad(lambda *given: kernel(*given).sum(), floats)
+    for called in (kernel, total):
+        with jax.sharding.use_abstract_mesh(mesh), pytest.raises(tcjax.CompileError) as caught:
+            jax.eval_shape(called, *arrays)
+
+        error = caught.value
+        assert (error.code, error.kind) == ("TC0811", "schedule")
+        assert what in error.message and index in str(error.help)
+        assert error.span is not None and text[error.span.column - 1 :][:2] in ("v(", "C(", "O(", "h(")

@@ -62,7 +62,8 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
         raise refused(
             f"`{statement.function}` is called on whole tensors, which no device has",
             statement.span,
-            "shard the kernels one by one, and call them from Python",
+            f"write what `{statement.function}` computes in index notation, or make two kernels, of what is before"
+            " and after it, shard these, and call it between them in Python",
         )
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     box = bound.boxes[number]

@@ -24,6 +24,8 @@ def prepared(bound: ranges.Bound, axes: Mapping[str, Axes]) -> tuple[ranges.Boun
     for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
+            # XLA would drop what no point reads, but its exchanges would be listed.
+            statement, _ = transforms.decide(statement, box)
             name = statement.target.name
             ends = bound.shapes[name], bound.origins[name]
             statement, box = _received(statement, box, *ends, name in defined, axes)

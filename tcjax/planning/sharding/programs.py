@@ -112,13 +112,19 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
     statement = formula.statement
     assert isinstance(statement, ir.Accumulate), "a cut index that is not on the left side is reduced"
     reducer, target = statement.reducer, statement.target.name
-    whole = "leave the index whole that is reduced"
+    left = {index for subscript in statement.indices for index in subscript.variables if not subscript.is_data}
+    reduced = ", ".join(sorted(f"`{index}`" for index in formula.cut if index not in left))
+    whole = f"leave {reduced} out of `sharded(mesh, {{...}})`: each device then reduces all its values"
     if isinstance(reducer, ir.Monoid) and not reducer.continues and defined and not statement.restart:
         raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
     if isinstance(reducer, ir.Monoid) and not reducer.commutative:
         check_order(statement.reduction, formula.cut, f"`{reducer.name}` combines", statement.span)
     if isinstance(reducer, Reducer) and reducer.gives_position and any(index.is_data for index in statement.indices):
-        raise refused(f"data decides where places in `{target}` are", statement.span, whole)
+        raise refused(
+            f"data decides which elements of `{target}` get positions, and devices cannot tell which comes first",
+            statement.span,
+            whole,
+        )
     if reducer is Reducer.MEAN and statement.domain.guard is not None:
         raise refused(
             "a guard decides how many points of the mean each device has",
