@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
 
 from tcjax import interpreter
@@ -118,28 +119,43 @@ def jitted(case: Case) -> None:
     agree(found, expected, loosest=loosest_of(case))
 
 
+def exported(case: Case) -> None:
+    """The kernel that another process would receive."""
+    expected = case.kernel.interpret(*case.arguments.values(), **case.initial)
+    exported = case.kernel.export(*case.arguments.values(), **case.initial)
+    found = jax.export.deserialize(exported.serialize()).call(*case.arguments.values(), **case.initial)
+
+    agree(found, expected, loosest=loosest_of(case))
+
+
 def vmapped(case: Case) -> None:
-    """The kernel mapped over one argument: a loop over the interpreter."""
-    names = list(case.arguments)
-    # The argument is chosen by the text, so that examples are reproducible.
-    axis = len(case.text) % len(names) if names else 0
-    if not names:
-        return
+    """The kernel mapped over one argument or all, along the first axis or the last: a loop over the interpreter."""
     arrays = list(case.arguments.values())
-    stack = np.stack(
-        [arrays[axis], np.roll(arrays[axis], 1), arrays[axis][::-1] if arrays[axis].ndim else arrays[axis]]
-    )
-    places = [0 if number == axis else None for number in range(len(arrays))]
-    rows = [[row if number == axis else a for number, a in enumerate(arrays)] for row in stack]
+    if not arrays:
+        return
+    # What is mapped is chosen by the text, so that examples are reproducible.
+    last, one = divmod(len(case.text), len(arrays) + 1)
+    axis = -(last % 2)
+    mapped = [one in (number, len(arrays)) for number in range(len(arrays))]
+    rows = [[way(a) if moves else a for a, moves in zip(arrays, mapped, strict=True)] for way in _WAYS]
+    columns = zip(arrays, zip(*rows, strict=True), mapped, strict=True)
+    stacks = [np.stack(column, axis) if moves else array for array, column, moves in columns]
+    places = [axis if moves else None for moves in mapped]
     expected = [case.kernel.interpret(*row, **case.initial) for row in rows]
-    found = jax.vmap(lambda *given: case.kernel(*given, **case.initial), in_axes=places)(
-        *arrays[:axis], stack, *arrays[axis + 1 :]
-    )
+    found = jax.vmap(lambda *given: case.kernel(*given, **case.initial), in_axes=places)(*stacks)
 
     if isinstance(expected[0], tuple):
         agree(found, tuple(np.stack(parts) for parts in zip(*expected, strict=True)), loosest=loosest_of(case))
     else:
         agree(found, np.stack(expected), loosest=loosest_of(case))
+
+
+# Three rows of a batch: an argument, its elements moved by one, and its rows backwards.
+_WAYS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+    lambda array: array,
+    lambda array: np.roll(array, 1),
+    lambda array: array[::-1] if array.ndim else array,
+)
 
 
 def moving(case: Case, most: int = 24) -> str | None:

@@ -3,13 +3,17 @@
 `make deep` tries thousands, new ones every time; the default profile tries the same few everywhere.
 """
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agreement import comparing
+from tests.agreement.options import with_options
 from tests.effort import examples, phases
 from tests.strategies.programs import Case, Flavour, programs
+from tests.strategies.recurrences import recurrences
 
 # Compiling takes most of the time, so the default profile has few examples; a deep profile has more.
 SOME = examples(30)
@@ -35,6 +39,12 @@ def test_a_kernel_inside_jit_gives_the_interpreters_values(case: Case) -> None:
 @given(WIDE)
 def test_a_kernel_under_vmap_is_a_loop_over_the_interpreter(case: Case) -> None:
     comparing.vmapped(case)
+
+
+@settings(max_examples=FEW // 4, phases=phases())
+@given(case=st.one_of(WIDE, recurrences()), check=st.sampled_from([comparing.values, comparing.vmapped]))
+def test_options_that_change_no_result_change_none(case: Case, check: Callable[[Case], object]) -> None:
+    with_options(check)(case)
 
 
 @settings(max_examples=SOME, phases=phases())

@@ -7,26 +7,27 @@ from hypothesis import given, settings
 
 import tcjax
 from tests.effort import examples, phases
-from tests.strategies.recurrences import Recurrence, recurrences, texts
+from tests.strategies.programs import Case
+from tests.strategies.recurrences import recurrences, texts
 
 
 @given(recurrences())
 @settings(max_examples=examples(12), phases=phases(), deadline=None)
-def test_a_random_loop_computes_what_the_interpreter_does(program: Recurrence) -> None:
+def test_a_random_loop_computes_what_the_interpreter_does(program: Case) -> None:
     kernel = tcjax.kernel(program.text)
 
-    wanted = kernel.interpret(*program.arguments)
+    wanted = kernel.interpret(**program.arguments)
 
-    for one, other in zip(kernel(*program.arguments), wanted, strict=True):
+    for one, other in zip(kernel(**program.arguments), wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
 @given(recurrences())
 @settings(max_examples=examples(4), phases=phases(), deadline=None)
-def test_a_random_loop_has_the_derivative_of_its_steps_in_python(program: Recurrence) -> None:
+def test_a_random_loop_has_the_derivative_of_its_steps_in_python(program: Case) -> None:
     """Chunks of steps, and rows before the loop treated as steps, do not change results."""
     plain, small = tcjax.kernel(program.text), tcjax.kernel(program.text, memory_limit=2**30)
-    x, W, q = program.arguments
+    x, W, q = program.arguments.values()
 
     def total(kernel, x, W):
         return sum(

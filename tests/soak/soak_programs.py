@@ -26,8 +26,7 @@ from . import caches
 from .census import Census, census
 from .visits import visit
 
-LOOPS = recurrences().map(lambda loop: Case(loop.text, dict(zip("xWq", loop.arguments, strict=True))))
-KINDS = (programs(), nests(), programs(), products(), chains(), LOOPS)
+KINDS = (programs(), nests(), programs(), products(), chains(), recurrences())
 # Programs of one seed of hypothesis, which begins with the smallest one.
 BATCH = 10
 # So many programs make a process warm.

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from hypothesis import assume
@@ -28,12 +29,13 @@ class Case:
     text: str
     arguments: Mapping[str, np.ndarray]
     initial: Mapping[str, np.ndarray] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def kernel(self) -> tcjax.Kernel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CompileWarning)
-            return tcjax.load(self.text)["f"]
+            return tcjax.load(self.text, **self.options)["f"]
 
     def infer(self) -> None:
         """Infers the ranges; rejects, in this one place, random arrays that do not fit together."""
@@ -43,7 +45,8 @@ class Case:
 
     def __repr__(self) -> str:
         shapes = [f"{name}: {a.dtype}{list(a.shape)}" for name, a in (self.arguments | self.initial).items()]
-        return f"{self.text}  with {', '.join(shapes)}"
+        options = [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"{self.text}  with {', '.join(shapes + options)}"
 
 
 def checked(texts: Iterable[str], parameters: Sequence[Parameter], seed: int) -> Case:

@@ -1,19 +1,10 @@
 """Random loops as texts: linear or not, up or down, with several tensors, orders, reductions and guards."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-
-@dataclass(frozen=True)
-class Recurrence:
-    """A program and its arguments: ``x: float(T,D)``, ``W: float(D,D)``, ``q: int32(T)`` with positions in ``x``."""
-
-    text: str
-    arguments: tuple[np.ndarray, ...]
-
+from .programs import Case
 
 # Terms of a step; `{p}` is the previous row, `{o}` the one before it, `{t}` this one.
 _TERMS = (
@@ -47,8 +38,8 @@ _SECOND = ("0.5 * g({p},d) + h({t},d)", "max(g({p},d), h({t},d))", "x({t},d) - 0
 
 
 @st.composite
-def recurrences(draw: st.DrawFn) -> Recurrence:
-    """A loop after two or more initial rows."""
+def recurrences(draw: st.DrawFn) -> Case:
+    """A loop after given rows; reads ``x: float(T,D)``, ``W: float(D,D)`` and ``q: int32(T)``, places in ``x``."""
     steps, extent, down = draw(st.integers(0, 5)), draw(st.integers(1, 3)), draw(st.booleans())
     rows = steps + 2
     names = {"t": "t", "p": "t+1", "o": "t+2", "earlier": "s > t, s < T", "rows": "t+1:T"} if down else {}
@@ -74,7 +65,7 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     random = np.random.default_rng(draw(st.integers(0, 99)))
     x = random.integers(-8, 9, (rows, extent)).astype(np.float32) / 8
     W = random.integers(-8, 9, (extent, extent)).astype(np.float32) / 8
-    return Recurrence(text, (x, W, random.integers(0, rows, rows).astype(np.int32)))
+    return Case(text, {"x": x, "W": W, "q": random.integers(0, rows, rows).astype(np.int32)})
 
 
 def texts() -> SearchStrategy[str]:
