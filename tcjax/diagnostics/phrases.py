@@ -1,7 +1,7 @@
 """The parts of messages that quote or suggest code, in the notation of the text: TC, Python or SaC."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from .source import Span
@@ -186,6 +186,12 @@ def time_text(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} us"
+
+
+def place_text(described: Mapping[str, Any]) -> str:
+    """Where a statement of an explanation is computed: inside which definition, and in which steps."""
+    inside = [f"inside {described['inside']}"] if "inside" in described else []
+    return ", ".join([*inside, *([f"in each of {described['steps']}"] if "steps" in described else [])])
 
 
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from .. import ir, planning
-from ..diagnostics.phrases import bytes_text, time_text
+from ..diagnostics.phrases import bytes_text, place_text, time_text
 from ..markup import (
     Bar,
     Element,
@@ -113,7 +113,7 @@ def _of_plan(plan: planning.Plan) -> tuple[dict[str, StatementPicture], dict[str
 
 def _formula(statement: ir.Statement, defined: set[str]) -> Element | None:
     try:
-        return mathml(typeset_statement(statement, defined))
+        return mathml(typeset_statement(ir.as_written(statement), defined))
     except RecursionError:
         return None
 
@@ -160,8 +160,7 @@ def _costs(statements: list[Described]) -> Element:
 def _statement(
     described: Described, lines: Element | None, loops: tuple[IndexVar, ...], picture: StatementPicture | None
 ) -> Element:
-    inside = f"inside {described['inside']}" if "inside" in described else ""
-    parts: list[Element] = [title(f"{described['target']}: {described['result']}", inside)]
+    parts: list[Element] = [title(f"{described['target']}: {described['result']}", place_text(described))]
     parts.append(code(described["statement"]) if lines is None else formula(lines))
     parts.append(element("p", element("b", described["operation"]), ": ", quoted(described["reason"])))
     prices = _prices(described)
@@ -180,7 +179,7 @@ def _statement(
         parts.append(element("p", _tiles(described["tiles"])))
     if "whole" in described:
         parts.append(element("p", f"Not in tiles: {described['whole']}"))
-    if loops and "tiles" not in described:
+    if loops and described["ranges"] and "tiles" not in described:
         parts.append(details("the loops", code(_loops(described, loops))))
     if picture is not None:
         parts.append(details("which points take part, and what one element reads", picture.figures()))
@@ -206,8 +205,12 @@ def _loops(described: Described, loops: tuple[IndexVar, ...]) -> str:
     """The loops as one would write them, not as XLA runs them; with those of inline reductions."""
     lines: list[str] = []
     for index in loops:
-        given = described["ranges"][str(index)]
-        lines.append(f"{'  ' * len(lines)}for {index} in {given['lo']}:{given['hi']}")
+        name = ir.index_name(index)
+        given = described["ranges"].get(name)
+        if given is None:
+            # Another statement with the same text.
+            continue
+        lines.append(f"{'  ' * len(lines)}for {name} in {given['lo']}:{given['hi']}")
     return "\n".join([*lines, f"{'  ' * len(lines)}{described['statement']}"])
 
 

@@ -82,7 +82,7 @@ def walked(plan: planning.Plan) -> Iterator[tuple[str, Points | planning.Call]]:
             case planning.Compute():
                 statement = plan.bound.function.statements[number]
                 if isinstance(statement, (ir.Define, ir.Accumulate)):
-                    yield ir.printer.show_statement(statement), _points(statement, stage, plan.bound, number)
+                    yield ir.show_written(statement), _points(statement, stage, plan.bound, number)
             case planning.Call(plan=inner, steps=steps, diagonals=diagonals):
                 if steps is not None:
                     end = steps.low + steps.apart * (steps.count - 1) + 1

@@ -92,8 +92,9 @@ def _read_plane(
     if not found:
         return None
     axes = _axes(points, name, accesses[0].indices, drawn)
-    said = f"{name}, where data says" if by_data else f"what it reads of {name}"
-    return _plane(name, axes, (Layer(said, found, colour),))
+    own = ir.tensor_name(accesses[0].tensor)
+    said = f"{own}, where data says" if by_data else f"what it reads of {own}"
+    return _plane(own, axes, (Layer(said, found, colour),))
 
 
 def _visited(
@@ -132,7 +133,7 @@ def _drawn(shape: tuple[int, ...], varying: Iterable[int]) -> list[int]:
 
 def _axes(points: Points, name: str, indices: tuple[Affine, ...], drawn: list[int]) -> list[Axis]:
     origins, shape = points.bound.origins[name], points.bound.shapes[name]
-    return [Axis(_short(str(indices[n])), origins[n], origins[n] + shape[n]) for n in drawn]
+    return [Axis(_short(str(ir.as_subscript(indices[n]))), origins[n], origins[n] + shape[n]) for n in drawn]
 
 
 def _short(text: str) -> str:

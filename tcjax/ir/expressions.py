@@ -1,5 +1,6 @@
 """Typed index notation: expressions. A node's `dtype` is a canonical scalar name from `types`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..diagnostics import NOWHERE, Span
@@ -26,10 +27,26 @@ class Tensor(Node):
     name: str
     dtype: str
     shape: tuple[Size, ...]
+    # Where its elements are in the writer's terms: in a part of a tensor, or it is the value of an index.
+    source: "Source | IndexVar | None" = field(default=None, compare=False, repr=False)
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the elements of a tensor that a pass made are in another one: ``own[indices] = tensor[subscripts]``."""
+
+    tensor: Tensor
+    indices: tuple[IndexVar, ...]
+    subscripts: tuple[Affine, ...]
+
+    def place(self, own: Iterable[Affine]) -> tuple[Affine, ...]:
+        """The subscripts of `tensor` for those of the other one."""
+        values = dict(zip(self.indices, own, strict=True))
+        return tuple(subscript.substitute(values) for subscript in self.subscripts)
 
 
 def first_of(tensor: str, dimension: int) -> SizeVar:

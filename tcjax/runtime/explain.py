@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import ir, planning, ranges
-from ..diagnostics.phrases import bytes_text, count_text, time_text
+from ..diagnostics.phrases import bytes_text, count_text, place_text, time_text
 from ..keeping import cached_property
 from ..planning.blocked.gpu_kernels import on_cuda
 from ..planning.blocked.loop_schedules import parts
@@ -22,6 +22,8 @@ from .gradients import reverse_mode
 if TYPE_CHECKING:
     from ..lowering.traced import Run
     from ..planning.data.groups import Group
+    from ..planning.data.stages import Elsewhere
+    from ..planning.data.steps import Steps
     from ..planning.sharding import Message
 
 
@@ -84,6 +86,8 @@ class Explanation:
         and, where known, `spent` of the second-best plan, or None. The plan's `memory` has for each step of it the
         `target`, the temporary bytes that it keeps for others (`kept`) and those of its own (`own`); `memory_limit` is
         the limit in bytes that the memory contract sets for the temporaries of a statement.
+
+        A statement of another definition has its name in `inside`, one that a loop computes the loop's `steps`.
 
         A statement's `loops` describe each of its loop nests: the index of the loop (`loop`), how many values are
         vectorised (`rows`) and unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent),
@@ -196,9 +200,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
             case planning.Call(_, inner, _, steps, elsewhere=elsewhere):
                 described = _describe(inner)
-                each = "" if steps is None else f", in each of {planning.describe_steps(steps, elsewhere)}"
-                for inside in described["statements"]:
-                    statements.append({**inside, "inside": f"{inside.get('inside', inner.name)}{each}"})
+                statements += [_inside(each, inner, steps, elsewhere) for each in described["statements"]]
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
             case planning.CallForeign(targets, function, _, results, frame):
@@ -226,6 +228,21 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
     }
 
 
+def _inside(
+    described: dict[str, Any], inner: planning.Plan, steps: "Steps | None", elsewhere: "Elsewhere | None"
+) -> dict[str, Any]:
+    """A statement of a call or a loop: the definition that it is `inside`, and the `steps` that compute it.
+
+    The parts that planning makes of a program have names that mean nothing to its writer.
+    """
+    if not inner.bound.is_part:
+        described = {**described, "inside": described.get("inside", inner.name)}
+    if steps is not None:
+        outer = [described["steps"]] if "steps" in described else []
+        described = {**described, "steps": ", each of ".join([planning.describe_steps(steps, elsewhere), *outer])}
+    return described
+
+
 def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
     """The text and the ranges of a stage's statement."""
     reasons = bound.reasons[number]
@@ -236,8 +253,9 @@ def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, n
         "statement": _shown(bound, number),
         "result": f"{stage.dtype}{list(stage.shape)}{from_origin}",
         "ranges": {
-            str(index): {"lo": lo, "hi": hi, "fixed_by": reasons.get(index, "")}
+            ir.index_name(index): {"lo": lo, "hi": hi, "fixed_by": reasons.get(index, "")}
             for index, (lo, hi) in bound.boxes[number].items()
+            if not ir.is_copy(bound.function.statements[number])
         },
     }
 
@@ -422,14 +440,12 @@ def _left_whole(plan: planning.Plan, number: int) -> dict[str, Any]:
 
 
 def _shown(bound: ranges.Bound, number: int) -> str:
-    from ..ir.printer import show_statement
-
-    return show_statement(bound.function.statements[number])
+    return ir.show_written(bound.function.statements[number])
 
 
 def _statement_lines(statement: dict[str, Any]) -> list[str]:
-    inside = f" (inside {statement['inside']})" if "inside" in statement else ""
-    lines = [f"{statement['statement']}{inside}", f"  result     {statement['result']}"]
+    place = place_text(statement)
+    lines = [f"{statement['statement']}{place and f' ({place})'}", f"  result     {statement['result']}"]
     for name, given in statement["ranges"].items():
         why = f"  {given['fixed_by']}" if given["fixed_by"] else ""
         lines.append(f"  {name:<10} {given['lo']}:{given['hi']}{why}")

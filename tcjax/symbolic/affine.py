@@ -1,7 +1,7 @@
 """Affine index expressions: sizes times index variables, floors and remainders, plus a base."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
 from ..keeping import cached_property
@@ -10,10 +10,14 @@ from .size import ZERO, Size, SizeLike, SizeVar, maximum, minimum
 
 @dataclass(frozen=True, slots=True)
 class IndexVar:
-    """An index variable. `tag` distinguishes two of the same name in one statement (two ``sum[k](..)``)."""
+    """An index variable. `tag` distinguishes two of the same name in one statement (two ``sum[k](..)``).
+
+    One that a pass made for a formula in others, the number of a diagonal, has it as its `meaning`.
+    """
 
     name: str
     tag: int = 0
+    meaning: "Affine | None" = field(default=None, compare=False, repr=False, kw_only=True)
 
     def index_variables(self) -> "frozenset[IndexVar]":
         return frozenset((self,))

@@ -17,8 +17,6 @@ from .definitions import Formula
 FEW_POINTS: Final = 1 << 16
 # The maximum number of new temporaries; each costs the planning of its readers.
 MOST_NAMES: Final = 8
-# A prefix that no program uses for its tensors.
-MARK: Final = "~"
 
 
 # A reduction in a form independent of names, and the extents of its free indices.
@@ -53,7 +51,7 @@ def named_in_common(
         repeated = _repeated(bound, most, without)
         if not repeated:
             break
-        name = f"{_word(repeated[0].reduce)}{MARK}{ascii_lowercase[number]}"
+        name = f"{_word(repeated[0].reduce)}{ir.MARK}{ascii_lowercase[number]}"
         bound = with_name(bound, repeated, name)
         names[name] = repeated[0].form
     return bound, names

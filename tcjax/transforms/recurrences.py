@@ -93,7 +93,7 @@ def as_program(segment: Segment) -> ir.Function | None:
         return None
     sized = {name: replace(t, shape=tuple(map(Size.of, bound.shapes[name]))) for name, t in tensors.items()}
     written = {target.name for statement in run for target in ir.targets(statement)}
-    old = {t.name: replace(sized[t.name], name=f"{t.name}~") for t in segment.arguments if t.name in written}
+    old = {t.name: _before(sized[t.name]) for t in segment.arguments if t.name in written}
     before = []
     for name, tensor in old.items():
         copy, box = copied(sized[name], tensor, bound.shapes[name], bound.origins[name])
@@ -164,7 +164,7 @@ def _plain(
     before: list[tuple[ir.Define, Box]] = []
     parameters = list(arguments)
     for tensor in goes_on:
-        old = replace(tensor, name=f"{tensor.name}~")
+        old = _before(tensor)
         before.append(copied(tensor, old, bound.shapes[tensor.name], bound.origins[tensor.name]))
         shapes[old.name], origins[old.name] = bound.shapes[tensor.name], bound.origins[tensor.name]
         parameters.append(old)
@@ -209,11 +209,16 @@ def with_rows(segment: Segment, name: str, dimension: int, rows: tuple[int, int]
     return replace(segment, bound=replace(bound, shapes=shapes, origins=origins))
 
 
+def _before(tensor: ir.Tensor) -> ir.Tensor:
+    """A tensor's content before it is updated, as a tensor."""
+    return replace(tensor, name=f"{tensor.name}{ir.MARK}", source=ir.whole(tensor))
+
+
 def copied(
     new: ir.Tensor, old: ir.Tensor, shape: Sequence[int], origin: Sequence[int]
 ) -> tuple[ir.Define, dict[IndexVar, tuple[int, int]]]:
     """``new(i, j) = old(i, j)`` for every element, and the ranges of the indices."""
-    indices = [IndexVar(f"c{dimension}~") for dimension in range(len(shape))]
+    indices = ir.counters(len(shape))
     subscripts = tuple(map(Affine.of, indices))
     box = {index: (low, low + extent) for index, low, extent in zip(indices, origin, shape, strict=True)}
     return ir.Define(new, subscripts, ir.Access(old, subscripts)), box
@@ -301,6 +306,7 @@ class _Stepper:
         self.boxes = [{i: ends for i, ends in bound.boxes[n].items() if i != loop.index} for n in self.numbers]
         self.box: Box = {}
         self.taken: dict[str, Taken] = {}
+        self.tensors = {t.name: t for statement in self.run for t in ir.tensors_read(statement)}
         self.names: dict[Taken, ir.Tensor] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.origins: dict[str, tuple[int, ...]] = {}
@@ -447,7 +453,18 @@ class _Stepper:
             shape = (*shape[:dimension], *shape[dimension + 1 :])
             origin = (*origin[:dimension], *origin[dimension + 1 :])
         self.shapes[name], self.origins[name] = shape, origin
-        return ir.Tensor(name, row.tensor.dtype, tuple(map(Size.of, shape)), span=row.tensor.span)
+        sizes, source = tuple(map(Size.of, shape)), self.row_of(row, 0)
+        return ir.Tensor(name, row.tensor.dtype, sizes, source, span=row.tensor.span)
+
+    def row_of(self, row: Row, lag: int) -> ir.Source | None:
+        """Where the row written `lag` steps before is in the loop's tensor."""
+        if row.dimension is None:
+            return None
+        whole = ir.whole(row.tensor)
+        place = Affine.of(self.index) + (row.offset - lag * self.loop.step)
+        at = whole.indices[row.dimension]
+        own = tuple(index for index in whole.indices if index != at)
+        return ir.Source(row.tensor, own, tuple(place if each.bare == at else each for each in whole.subscripts))
 
     def is_kept(self, row: Row) -> bool:
         """Whether a later step, or the code after the loop, needs the result of a step."""
@@ -534,9 +551,8 @@ class _Stepper:
         row = self.rows.get(access.tensor.name)
         if row is None:
             return self.window(access)
-        tensor = ir.Tensor(
-            access.tensor.name, access.tensor.dtype, tuple(map(Size.of, self.shapes[access.tensor.name]))
-        )
+        sizes = tuple(map(Size.of, self.shapes[access.tensor.name]))
+        tensor = ir.Tensor(access.tensor.name, access.tensor.dtype, sizes, self.row_of(row, 0))
         if row.dimension is None:
             return replace(access, tensor=tensor, indices=tuple(map(self.affine, access.indices)))
         lag = self.lag(access, row.dimension, row.offset)
@@ -585,9 +601,32 @@ class _Stepper:
     def parameter(self, taken: Taken, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
         """The parameter of a step for this tensor or part."""
         if taken not in self.names:
-            name = f"{taken.tensor}~{self.index}{len(self.names)}" if taken.kind != "value" else f"{self.index}~"
+            name = f"{taken.tensor}{ir.MARK}{self.index}{len(self.names)}"
+            name = f"{self.index}{ir.MARK}" if taken.kind == "value" else name
             name = taken.tensor if taken.kind == "whole" else name
-            self.names[taken] = ir.Tensor(name, dtype, tuple(map(Size.of, shape)))
+            self.names[taken] = ir.Tensor(name, dtype, tuple(map(Size.of, shape)), self.source(taken))
             self.taken[name] = taken
             self.shapes[name], self.origins[name] = shape, origin
         return self.names[taken]
+
+    def source(self, taken: Taken) -> ir.Source | IndexVar | None:
+        """What a parameter is in the names of the loop."""
+        match taken.kind:
+            case "value":
+                return self.index
+            case "row":
+                return self.row_of(self.rows[taken.tensor], taken.lag)
+            case "state":
+                return ir.whole(self.rows[taken.tensor].tensor)
+            case "part":
+                tensor, origins = self.tensors[taken.tensor], self.bound.origins[taken.tensor]
+                own, subscripts = list[IndexVar](), list[Affine]()
+                for index, (weight, lo), count, origin in zip(
+                    ir.counters(tensor.rank), taken.begins, taken.counts, origins, strict=True
+                ):
+                    start = Affine.of(self.index).scale(weight) + (lo + origin if weight else 0)
+                    own += [] if count is None else [index]
+                    subscripts.append(start if count is None else start + index)
+                return ir.Source(tensor, tuple(own), tuple(subscripts))
+            case _:
+                return None

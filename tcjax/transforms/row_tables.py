@@ -13,7 +13,7 @@ from .. import ir
 from ..ir import Reducer
 from ..ranges import Bound, effective_guard
 from ..symbolic import Affine, Box, IndexVar, clamp
-from .common import MARK, Place, form_of, free_of, local_tensor, reads_beside, unchanged, with_name, with_statement
+from .common import Place, form_of, free_of, local_tensor, reads_beside, unchanged, with_name, with_statement
 from .definitions import Formula, as_accumulation
 from .guards import guard_ranges
 from .inlining import Shapes, Step
@@ -232,7 +232,7 @@ def _with_names(bound: Bound, most: int) -> Bound:
     """The program with a temporary for each inline reduction over the positions of a row."""
     count = 0
     while (places := _inline(bound, most)) and count < MOST_NAMES:
-        bound = with_name(bound, places, f"{_word(places[0].reduce)}{MARK}{count}")
+        bound = with_name(bound, places, f"{_word(places[0].reduce)}{ir.MARK}{count}")
         count += 1
     return bound
 
@@ -297,7 +297,7 @@ def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Boun
     """
     pointer = next(t for t in _tensors(bound) if t.name == rows.pointer)
     (first, end), (start, stop) = rows.rows, rows.positions
-    names = (f"{rows.pointer}{MARK}{word}{count or ''}" for word in ("starts", "rows", "disordered"))
+    names = (f"{rows.pointer}{ir.MARK}{word}{count or ''}" for word in ("starts", "rows", "disordered"))
     ranks = zip(names, ("int32", "int32", "bool"), (1, 1, 0), strict=True)
     starts, table, disordered = (local_tensor(*each) for each in ranks)
     r, p, q = IndexVar("r"), IndexVar("p"), IndexVar("q")

@@ -138,7 +138,8 @@ class _Skewing:
         extents = [high - low for low, high in self.box.values()]
         free = 1 if self.weights[1] != 1 or (self.weights[0] == 1 and extents[1] < extents[0]) else 0
         self.free, self.follows = free, 1 - free
-        self.step = IndexVar(str(self.along(*map(Affine.of, self.indices))))
+        along = self.along(*map(Affine.of, self.indices))
+        self.step = IndexVar(str(along), meaning=along)
         self.width = self.box[self.indices[free]]
         self.steps = self.diagonals(self.box.values())
         if self.is_skewed:
@@ -437,11 +438,12 @@ class _Skewing:
             d, (first, end) = self.held[name]
             shape = (*shape[:d], end - first, *shape[d + 1 :])
             origin = (*origin[:d], origin[d] + first, *origin[d + 1 :])
-        return self.named(f"{name}~before", self.dtype(name), shape, origin)
+        source = ir.whole(self.sized(name, self.dtype(name)))
+        return self.named(f"{name}{ir.MARK}before", source, shape, origin)
 
-    def named(self, name: str, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
+    def named(self, name: str, source: ir.Source, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
         self.shapes[name], self.origins[name] = shape, origin
-        return ir.Tensor(name, dtype, tuple(map(Size.of, shape)))
+        return ir.Tensor(name, source.tensor.dtype, tuple(map(Size.of, shape)), source)
 
     def dtype(self, name: str) -> str:
         function = self.bound.function
@@ -452,7 +454,9 @@ class _Skewing:
         """A tensor private to each point, for all points of a diagonal."""
         low, high = self.width
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
-        return self.named(name, self.dtype(name), (high - low, *shape), (low, *origin))
+        own = ir.whole(ir.Tensor(name, self.dtype(name), tuple(map(Size.of, shape))))
+        source = replace(own, indices=(self.indices[self.free], *own.indices))
+        return self.named(name, source, (high - low, *shape), (low, *origin))
 
     def place_of(self, name: str, dimensions: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The shape and the first element of a skewed tensor."""
@@ -476,46 +480,56 @@ class _Skewing:
         ends.append((1 + free - (gone < free), self.width, plane.ahead[self.free]))
         for d, (low, high), ahead in ends:
             shape[d], origin[d] = high - low, low + ahead
-        return self.named(f"{name}~", self.dtype(name), tuple(shape), tuple(origin))
+        source = self.skewed_from(ir.Tensor(name, self.dtype(name), tuple(map(Size.of, shape))), plane.dimensions)
+        return self.named(f"{name}{ir.MARK}", source, tuple(shape), tuple(origin))
+
+    def skewed_from(self, tensor: ir.Tensor, dimensions: tuple[int, int]) -> ir.Source:
+        """Where the elements of a skewed tensor, one diagonal per row, are in the original."""
+        whole, gone = ir.whole(tensor), dimensions[self.follows]
+        other = self.solve(Affine.of(whole.indices[dimensions[self.free]]))
+        own = (self.step, *(index for d, index in enumerate(whole.indices) if d != gone))
+        return replace(
+            whole,
+            indices=own,
+            subscripts=tuple(other if d == gone else each for d, each in enumerate(whole.subscripts)),
+        )
 
     def read(self, name: str, dimensions: tuple[int, int]) -> ir.Tensor:
         """A tensor before the loops, skewed."""
         key = name, dimensions
         if key not in self.skewed:
             known = sum(other == name for other, _ in self.skewed)
-            self.skewed[key] = self.skew(name, f"{name}~{self.step}{known or ''}", dimensions)
+            self.skewed[key] = self.skew(name, f"{name}{ir.MARK}{self.step}{known or ''}", dimensions)
         return self.skewed[key]
 
     def skew(self, name: str, new: str, dimensions: tuple[int, int]) -> ir.Tensor:
         """A new tensor with the contents from before the loops, one diagonal per row."""
         shape, origin = self.place_of(name, dimensions)
-        tensor = self.named(new, self.dtype(name), shape, origin)
         given = self.given(name)
+        source = self.skewed_from(given, dimensions)
+        tensor = self.named(new, source, shape, origin)
         extents, lows = self.shapes[given.name], self.origins[given.name]
-        indices = [IndexVar(f"c{d}~") for d in range(len(extents))]
         gone = dimensions[self.follows]
-        other = self.solve(Affine.of(indices[dimensions[self.free]]))
-        old = tuple(other if d == gone else Affine.of(index) for d, index in enumerate(indices))
-        left = (self.step, *(index for d, index in enumerate(indices) if d != gone))
         ends = (ir.Const(end, "int32") for end in (lows[gone], lows[gone] + extents[gone]))
-        guard = ir.conjunction(ir.within(ir.integer(other), *ends))
-        box = {index: (low, low + n) for index, low, n in zip(indices, lows, extents, strict=True)}
-        del box[indices[gone]]
+        guard = ir.conjunction(ir.within(ir.integer(source.subscripts[gone]), *ends))
+        box = {index: (low, low + n) for index, low, n in zip(ir.counters(len(lows)), lows, extents, strict=True)}
+        del box[ir.counters(len(lows))[gone]]
         box[self.step] = origin[0], origin[0] + shape[0]
-        value = ir.Access(given, old)
-        self.before.append((ir.Define(tensor, tuple(map(Affine.of, left)), value, ir.Domain(guard=guard)), box))
+        left, value = tuple(map(Affine.of, source.indices)), ir.Access(given, source.subscripts)
+        self.before.append((ir.Define(tensor, left, value, ir.Domain(guard=guard)), box))
         return tensor
 
     def back(self, tensor: ir.Tensor) -> tuple[ir.Define, Box]:
         """A result of the loops, copied back from the skewed tensor."""
         shape, origin = self.bound.shapes[tensor.name], self.bound.origins[tensor.name]
-        indices = [Affine.of(IndexVar(f"c{d}~")) for d in range(len(shape))]
+        counters = ir.counters(len(shape))
+        indices = list(map(Affine.of, counters))
         dimensions = self.planes[tensor.name].dimensions
         diagonal = self.along(*(indices[d] for d in dimensions))
         rest = (index for d, index in enumerate(indices) if d != dimensions[self.follows])
         read = ir.Access(self.written(tensor.name), (diagonal, *rest))
-        pairs = zip(shape, origin, strict=True)
-        box = {IndexVar(f"c{d}~"): (low, low + extent) for d, (extent, low) in enumerate(pairs)}
+        places = zip(counters, shape, origin, strict=True)
+        box = {index: (low, low + extent) for index, extent, low in places}
         return ir.Define(self.sized(tensor.name, tensor.dtype), tuple(indices), read), box
 
     def program(self, inside: list[tuple[ir.Define, Box]], after: list[tuple[ir.Define, Box]]) -> ranges.Bound:

@@ -304,3 +304,14 @@ def test_the_table_of_the_rows_of_a_ragged_range_is_explained() -> None:
     explanation = tcjax.kernel(text).explain(jnp.ones(3000), jnp.arange(0, 3001, 3))
 
     assert "ptr~rows[p]" in str(explanation)
+
+
+def test_the_statements_of_a_loop_are_told_in_the_names_of_the_program() -> None:
+    kernel = tcjax.kernel("""def f(float(N) a) -> (u) {
+        u(0,i) = a(i)
+        for t in 1:4 { u(t,i) = u(t-1,i) * 0.5 }
+    }""")
+
+    text = str(kernel.explain(jnp.ones(8)))
+
+    assert "~" not in text and "u[t, i] = (u[t - 1, i] * 0.5) (in each of 3 steps along t" in text
