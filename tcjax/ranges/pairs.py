@@ -63,7 +63,7 @@ def _meets(target: Affine, twins: Mapping[IndexVar, IndexVar]) -> Iterator[Condi
     same points.
     """
     if target.is_data:
-        yield from (compare("==", index, twins[index]) for index in target.variables)
+        yield from (compare("==", index, twins[index]) for index in target.variables if index in twins)
     else:
         yield compare("==", target, target.substitute(twins))
 

@@ -295,3 +295,25 @@ def test_a_step_that_updates_a_tensor_in_two_places_does_not_copy_it() -> None:
     if BARRIERS_HOLD:
         assert forward.memory_analysis().temp_size_in_bytes < result // 2
     assert back.memory_analysis().temp_size_in_bytes < 6 * result
+
+
+def test_a_loop_that_adds_at_places_of_its_own_choice_has_a_gradient() -> None:
+    kernel = tcjax.kernel(
+        "def f(float(N) x, float(K) start) -> (c) { float(K) total c(k) = start(k) for t in 0:3 {"
+        " which(i) = argmin[k](abs(x(i) - c(k))) total(which(i)) +=! x(i) c(k) = 0.5 * c(k) + 0.1 * total(k) } }"
+    )
+    x, start = np.array([0.1, 0.4, 1.1, 2.3, 2.9]), np.array([0.2, 2.6])
+
+    def centres(x: np.ndarray) -> np.ndarray:
+        found = start
+        for _ in range(3):
+            which = np.abs(x[:, None] - found).argmin(1)
+            found = 0.5 * found + 0.1 * np.bincount(which, x, len(found))
+        return found
+
+    given = x.astype(np.float32), start.astype(np.float32)
+    slope = jax.grad(lambda *arrays: (kernel(*arrays) ** 2).sum())(*given)
+
+    ends = [[(centres(x + sign * along) ** 2).sum() for sign in (1, -1)] for along in 1e-6 * np.eye(len(x))]
+    np.testing.assert_allclose(slope, [(high - low) / 2e-6 for high, low in ends], rtol=1e-4)
+    assert "which" in str(kernel.explain(*given))
