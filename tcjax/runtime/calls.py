@@ -33,6 +33,13 @@ class Calls:
         self._static: Recent[Call, tuple[str, ...]] = Recent()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._called(args, kwargs)
+        except Exception as error:
+            self._check_placed(error, args, kwargs)
+            raise
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if forked.orphaned:
             forked.refuse()
         # The usual call goes straight to jit: any more work would cost more than a small kernel itself.
@@ -46,9 +53,6 @@ class Calls:
                         return self._plain(*args)
                     except ValueNeeded:
                         pass
-                    except Exception as error:
-                        self._check_placed(error, args, kwargs)
-                        raise
         arguments = self._arguments(args, kwargs)
         given = (*arguments.arrays.values(), *arguments.initial.values())
         if any(isinstance(value, jax.ShapeDtypeStruct) for value in given):
@@ -61,18 +65,18 @@ class Calls:
         if any(map(_is_symbolic, given)):
             return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
         call = self._call_of(arguments)
-        try:
-            return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
-        except Exception as error:
-            self._check_placed(error, args, kwargs)
-            raise
+        return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
 
     def _check_placed(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raises `CompileError` (TC0811) for an error of JAX's about arguments whose types say how they are sharded."""
+        given = (*args, *kwargs.values())
         if isinstance(error, CompileError):
             return
-        from .placements import unplaceable
+        from .placements import is_cut, unplaceable
 
+        cut = [value for value in given if is_cut(value)]
+        if not cut or any(map(_is_symbolic, cut)):
+            return
         call, arguments = self._call(args, kwargs)
         replaced = unplaceable(error, self._compiler, call, {**arguments.arrays, **arguments.initial})
         if replaced is not None:

@@ -50,6 +50,11 @@ def unplaceable(error: Exception, compiler: Compiler, call: Call, arrays: Mappin
     )
 
 
+def is_cut(value: object) -> bool:
+    """Whether it is an array whose type says that it is sharded."""
+    return isinstance(value, jax.Array) and any(jax.typeof(value).sharding.spec)
+
+
 def _cuts(arrays: Mapping[str, Any]) -> Iterator[_Cut]:
     for name, array in arrays.items():
         if isinstance(array, jax.Array):

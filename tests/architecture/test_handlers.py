@@ -20,6 +20,7 @@ OTHERS = {
     "lowering/registered.py:_parts": "a function of a registered reduction",
     "runtime/arguments.py:_of_tracers": "JAX, on a list that holds traced numbers",
     "runtime/arguments.py:read_array": "an argument's own `__array__`",
+    "runtime/calls.py:__call__": "JAX, on arrays whose types say how they are sharded; other errors go on",
     "runtime/checking/trials.py:called": "a Python function from `fns`",
     "runtime/checking/trials.py:compiled": "the kernel, whose mistake `check` reports as one",
     "runtime/exporting.py:_read": "JAX's parser of symbolic shapes",
