@@ -390,10 +390,9 @@ CASES = {
         ((7, 3),),
         [[]],
         has_gradient=False,
-        # Two rows of one element; to two devices a column of the block; then the result, along each dimension.
+        # Six elements of the last column; then the result, along each dimension.
         told=[
-            ("collective-permute", 4 * 2),
-            *[("collective-permute", 4 * 4)] * 2,
+            ("collective-permute", 4 * 6),
             ("all-gather", 4 * 4 * 4),
             ("all-gather", 4 * 8 * 4),
         ],
