@@ -153,6 +153,11 @@ def scalar_value(tensor: str, span: Span) -> str:
     return f"`{tensor}[()]`" if span.source.is_python else f"`{tensor}()`"
 
 
+def only_at(name: str) -> str:
+    """How to name one place on the left side by a size or a constant; its name alone would be an index."""
+    return f"to write only at the place {name}, write `{name} + 0`"
+
+
 def value(given: object) -> str:
     """A value passed from Python, as quoted in a message: its `repr`, on one line and cut to sixty characters."""
     try:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import ast
 from .spelling import closest
 
@@ -49,7 +49,7 @@ def check_constants(constants: Mapping[str, Constant], declared: Iterator[Place]
                 f"`{name}` is {kind} here, and a constant of `consts`",
                 span.part(name),
                 help=f"leave `{name}` out of `consts`, or rename one of the two"
-                + (f"; to write only at the place {name}, write `{name} + 0`" if kind == _ON_THE_LEFT else ""),
+                + (f"; {phrases.only_at(name)}" if kind == _ON_THE_LEFT else ""),
             )
     for name in constants:
         if name not in used:

@@ -100,16 +100,19 @@ class Scope:
         self._tags[name] = tag + 1
         return IndexVar(name, tag)
 
-    def index(self, name: str, span: Span) -> IndexVar:
-        """The statement's index of this name, new if it is the first mention. Raises TC0307 for other names."""
+    def index(self, name: str, span: Span, otherwise: str = "") -> IndexVar:
+        """The statement's index of this name, new if it is the first mention.
+
+        Raises TC0307 for other names; `otherwise` is what its help says besides renaming.
+        """
         found = self.indices.get(name)
         if found is None:
-            self.refuse_taken(name, span)
+            self.refuse_taken(name, span, otherwise)
             found = self.indices[name] = self.fresh(name, span)
             self.places[found] = span
         return found
 
-    def refuse_taken(self, name: str, span: Span) -> None:
+    def refuse_taken(self, name: str, span: Span, otherwise: str = "") -> None:
         """Raises TC0307 if a let, a size or a tensor already has the index's name."""
         kind = self._kind_of_value(name)
         if kind is not None:
@@ -117,7 +120,7 @@ class Scope:
                 Code.WRONG_KIND_OF_NAME,
                 f"`{name}` is {kind}, so it cannot be an index",
                 span,
-                help="rename the index"
+                help=f"rename the index{otherwise}"
                 + (f"; its value is written {phrases.scalar_value(name, span)}" if self._is_scalar(name) else ""),
             )
 

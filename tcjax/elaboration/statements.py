@@ -271,14 +271,8 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
             index.span,
             help="rename the index",
         )
-    if index.id in scope.environment.sizes and index.id not in scope.indices:
-        raise CompileError(
-            Code.WRONG_KIND_OF_NAME,
-            f"`{index.id}` is a size, so it cannot be an index",
-            index.span,
-            help=f"rename the index; to write only at the place {index.id}, write `{index.id} + 0`",
-        )
-    scope.index(index.id, index.span)
+    is_size = index.id in scope.environment.sizes
+    scope.index(index.id, index.span, f"; {phrases.only_at(index.id)}" if is_size else "")
 
 
 def _left_index(statement: ast.Assign, dimension: int, scope: Scope, outputs: Outputs) -> Affine:

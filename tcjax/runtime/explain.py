@@ -246,6 +246,7 @@ def _inside(
 def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
     """The text and the ranges of a stage's statement."""
     reasons = bound.reasons[number]
+    box = {} if ir.is_copy(bound.function.statements[number]) else bound.boxes[number]
     origin = bound.origins[stage.target]
     from_origin = f", first element at {list(origin)}" if any(origin) else ""
     return {
@@ -254,8 +255,7 @@ def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, n
         "result": f"{stage.dtype}{list(stage.shape)}{from_origin}",
         "ranges": {
             ir.index_name(index): {"lo": lo, "hi": hi, "fixed_by": reasons.get(index, "")}
-            for index, (lo, hi) in bound.boxes[number].items()
-            if not ir.is_copy(bound.function.statements[number])
+            for index, (lo, hi) in box.items()
         },
     }
 

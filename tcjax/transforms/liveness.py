@@ -6,6 +6,7 @@ from .. import ir
 from ..ranges import Bound
 from .definitions import covers
 from .guards import guard_ranges
+from .inlining import reads
 
 
 def needed(bound: Bound) -> Bound:
@@ -57,7 +58,7 @@ class _Liveness:
                 self.kept.add(number)
                 if self._replaces(number, statement):
                     live -= targets
-                live |= _reads(statement)
+                live |= {*reads(statement)}
             for loop in function.loops:
                 if loop.first == number:
                     self.again[number] = frozenset(live)
@@ -76,11 +77,3 @@ class _Liveness:
                 return False
             case _:
                 return True
-
-
-def _reads(statement: ir.Statement) -> set[str]:
-    match statement:
-        case ir.Define() | ir.Accumulate():
-            return {access.tensor.name for access in ir.accesses_of(statement)}
-        case ir.Invoke(arguments=arguments) | ir.ApplyForeign(arguments=arguments):
-            return {tensor.name for tensor in arguments}

@@ -601,9 +601,13 @@ class _Stepper:
     def parameter(self, taken: Taken, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
         """The parameter of a step for this tensor or part."""
         if taken not in self.names:
-            name = f"{taken.tensor}{ir.MARK}{self.index}{len(self.names)}"
-            name = f"{self.index}{ir.MARK}" if taken.kind == "value" else name
-            name = taken.tensor if taken.kind == "whole" else name
+            match taken.kind:
+                case "value":
+                    name = f"{self.index}{ir.MARK}"
+                case "whole":
+                    name = taken.tensor
+                case _:
+                    name = f"{taken.tensor}{ir.MARK}{self.index}{len(self.names)}"
             self.names[taken] = ir.Tensor(name, dtype, tuple(map(Size.of, shape)), self.source(taken))
             self.taken[name] = taken
             self.shapes[name], self.origins[name] = shape, origin

@@ -512,8 +512,9 @@ class _Skewing:
         gone = dimensions[self.follows]
         ends = (ir.Const(end, "int32") for end in (lows[gone], lows[gone] + extents[gone]))
         guard = ir.conjunction(ir.within(ir.integer(source.subscripts[gone]), *ends))
-        box = {index: (low, low + n) for index, low, n in zip(ir.counters(len(lows)), lows, extents, strict=True)}
-        del box[ir.counters(len(lows))[gone]]
+        counters = ir.counters(len(lows))
+        box = {index: (low, low + n) for index, low, n in zip(counters, lows, extents, strict=True)}
+        del box[counters[gone]]
         box[self.step] = origin[0], origin[0] + shape[0]
         left, value = tuple(map(Affine.of, source.indices)), ir.Access(given, source.subscripts)
         self.before.append((ir.Define(tensor, left, value, ir.Domain(guard=guard)), box))
