@@ -34,25 +34,26 @@ class Calls:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
+            # The usual call goes straight to jit: any more work would cost more than a small kernel itself.
+            if not kwargs and len(args) == self._arity and not forked.orphaned:
+                for value in args:
+                    if type(value) not in _ARRAYS and not _is_array(value):
+                        break
+                else:
+                    if not self._static:
+                        try:
+                            return self._plain(*args)
+                        except ValueNeeded:
+                            pass
             return self._called(args, kwargs)
         except Exception as error:
             self._check_placed(error, args, kwargs)
             raise
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of any other form, or one with mistakes."""
         if forked.orphaned:
             forked.refuse()
-        # The usual call goes straight to jit: any more work would cost more than a small kernel itself.
-        if not kwargs and len(args) == self._arity:
-            for value in args:
-                if type(value) not in _ARRAYS and not _is_array(value):
-                    break
-            else:
-                if not self._static:
-                    try:
-                        return self._plain(*args)
-                    except ValueNeeded:
-                        pass
         arguments = self._arguments(args, kwargs)
         given = (*arguments.arrays.values(), *arguments.initial.values())
         if any(isinstance(value, jax.ShapeDtypeStruct) for value in given):
@@ -69,12 +70,11 @@ class Calls:
 
     def _check_placed(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raises `CompileError` (TC0811) for an error of JAX's about arguments whose types say how they are sharded."""
-        given = (*args, *kwargs.values())
         if isinstance(error, CompileError):
             return
         from .placements import is_cut, unplaceable
 
-        cut = [value for value in given if is_cut(value)]
+        cut = [value for value in (*args, *kwargs.values()) if is_cut(value)]
         if not cut or any(map(_is_symbolic, cut)):
             return
         call, arguments = self._call(args, kwargs)
