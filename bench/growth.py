@@ -13,13 +13,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from . import svg
 from .allocations import Allocation, allocated
 from .cases import pairwise
 from .records import made
-from .report import environment
+from .report import environment, kept_by
 
 POINTS: Final = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 DIRECTIONS: Final = {"forward": "", "reverse": " gradient"}
@@ -61,11 +61,7 @@ def measured(points: int, direction: str) -> Allocation:
 
 def read(file: Path) -> tuple[dict[str, str], list[Allocation]]:
     """The machine, and a row for each size and direction. Raises `LookupError` for any other file."""
-    try:
-        found: Any = json.loads(file.read_text(encoding="utf-8"))
-        return found["environment"], [Allocation(**row) for row in found["allocations"]]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise LookupError(f"{file} was not written by `python -m bench.growth --json`") from problem
+    return kept_by("bench.growth", file, "allocations", Allocation)
 
 
 def points_of(allocation: Allocation) -> int:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from .report import environment
+from .report import environment, kept_by
 
 TARGET: Final = 1.05
 
@@ -80,11 +80,7 @@ def line(row: Row) -> str:
 
 def read(file: Path) -> list[Row]:
     """The rows of a file. Raises `LookupError` for any other file."""
-    try:
-        found: Any = json.loads(file.read_text(encoding="utf-8"))
-        return [Row(**row) for row in found["rows"]]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise LookupError(f"{file} was not written by `python -m bench.layers --json`") from problem
+    return kept_by("bench.layers", file, "rows", Row)[1]
 
 
 def table(rows: Sequence[Row]) -> str:

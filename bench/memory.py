@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from .allocations import DIRECTIONS, Allocation, allocated
 from .cases import SIZES, Case, all_cases, gradients, kernels
-from .report import environment, table
+from .report import environment, kept_by, table
 from .run import build, is_chosen
 
 HEADER = ("case", "direction", "temporary MB", "moved MB", "named MB", "limit MB", "usual MB", "verdict")
@@ -102,11 +101,7 @@ def _print_kept(file: Path, names: Sequence[str]) -> int:
 
 def kept(file: Path) -> list[Allocation]:
     """What ``--json`` wrote. Raises `LookupError` for any other file."""
-    try:
-        found: Any = json.loads(file.read_text(encoding="utf-8"))
-        return [Allocation(**allocation) for allocation in found["allocations"]]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise LookupError(f"{file} was not written by `python -m bench.memory --json`") from problem
+    return kept_by("bench.memory", file, "allocations", Allocation)[1]
 
 
 def markdown(allocations: Sequence[Allocation], names: Sequence[str]) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 
 from .harness import CaseResult, Measurement
 from .overhead import Cost
+
+_Row = TypeVar("_Row")
 
 RATIO_LIMIT = 1.1
 NEAR = 1.3  # The summary counts the cases within this factor of the best form,
@@ -188,6 +191,18 @@ def device_name() -> str:
 def environment(sizes: str) -> dict[str, str]:
     """The machine, the version of JAX and the date, for files of measurements."""
     return {"device": device_name(), "jax": jax.__version__, "sizes": sizes, "date": date.today().isoformat()}
+
+
+def kept_by(module: str, file: Path, key: str, row: Callable[..., _Row]) -> tuple[dict[str, str], list[_Row]]:
+    """The machine, and the rows under a key of what ``--json`` of a module wrote.
+
+    Raises `LookupError` for any other file.
+    """
+    try:
+        found: Any = json.loads(file.read_text(encoding="utf-8"))
+        return found["environment"], [row(**each) for each in found[key]]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise LookupError(f"{file} was not written by `python -m {module} --json`") from problem
 
 
 def as_json(results: Iterable[CaseResult], costs: Iterable[Cost], sizes: str) -> dict[str, Any]:
