@@ -282,7 +282,7 @@ def test_a_derivative_that_loops_is_one(name: str) -> None:
     explained = tcjax.kernel(text).explain(*(jax.ShapeDtypeStruct(s, jnp.dtype(t)) for t, s in given))
 
     assert "no_gradient" not in explained.to_dict()
-    assert str(explained).splitlines()[-1].startswith("gradient: compiled=True")
+    assert str(explained).splitlines()[-1] == "gradient: for its costs, pass compiled=True (or --compiled)"
 
 
 def test_nothing_is_traced_before_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
