@@ -59,6 +59,7 @@ CLOSE: dict[str, tuple[str, str]] = {
     "a few lanes": ("O(i) min=! fabs(x(i) - y(j))", "x 32768, y 512"),
     "many lanes": ("O(i) +=! exp(-fabs(x(i) - y(j)))", "x 1024, y 4096"),
     "points in space": (f"O(i) = min[j]({SQUARES})", "x 8192 3, y 8192 3"),
+    "points that are left over": (f"O(i) = min[j]({SQUARES})", "x 20000 3, y 512 3"),
     "a torus": (
         "O(i,j) +=! A((i + a) % 1024, (j + b) % 1024) where i in 0:1024, j in 0:1024, a in -1:2, b in -1:2",
         "A 1024 1024",
@@ -126,7 +127,7 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
     near(explained["temporary_bytes"], temporary(kernel, *arguments))
 
 
-MARKS = {"values in chunks": OLDER, "points in space": OLDER}
+MARKS = {"values in chunks": OLDER, "points that are left over": OLDER}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in CLOSE])

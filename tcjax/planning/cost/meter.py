@@ -529,8 +529,10 @@ def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
         # The scores of a trip, which are used by its maximum and its sum.
         inside += result // own.count * rows * loop.unroll
     meeting = _meeting(loop, result, rows)
-    # Operands copied to the loop's layout are freed before the rows are combined.
-    return result * rows + moved + max(meeting, turned), inside
+    # Operands are copied to the loop's layout before its accumulators are there, unless these begin with the points
+    # that are left over; they are freed before the rows are combined.
+    copying = turned + passing + (result * rows if loop.count % loop.unroll else 0)
+    return max(result * rows + moved + max(meeting, turned), copying), inside
 
 
 def _is_stored(nest: Nest) -> bool:
@@ -540,8 +542,8 @@ def _is_stored(nest: Nest) -> bool:
 
 
 def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
-    """The bytes of operands with another layout while a loop runs, with the parts that a trip reads at once; and of the
-    copies that XLA makes for them.
+    """The bytes of operands with another layout while a loop runs, with the parts that a trip reads at once; and of what
+    XLA needs beside them only while it copies them.
     """
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in loop.layouts if one.is_copied}
@@ -570,7 +572,7 @@ def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
             cuts += _size(operand) * rows // max(1, loop.count * loop.width)
     twice = sum(_size(operands[name]) for name in walked)
     once = sum(_size(operands[name]) for name in turned - walked)
-    return once + 2 * twice + cuts, max(0, once - cuts)
+    return once + twice + cuts, max(0, once - cuts) + twice
 
 
 def _size(operand: Operand) -> int:
