@@ -39,15 +39,18 @@ class Monoid(Protocol):
 def collapse(monoid: Monoid, state: State) -> State:
     """The combined state of all lanes, without their axis."""
     lanes = state[0].shape[0]
+    left: State | None = None
     while lanes > 1:
         half = lanes // 2
-        # An odd lane is passed on.
+        # Odd lanes are combined last: put behind the others, they would all have to be stored.
         ends = (slice(0, half), slice(half, 2 * half), slice(2 * half, lanes))
         low, high, rest = (tuple(array[end] for array in state) for end in ends)
-        state = monoid.combine(low, high)
         if lanes % 2:
-            state = tuple(jnp.concatenate(pair) for pair in zip(state, rest, strict=True))
-        lanes = half + lanes % 2
+            left = rest if left is None else monoid.combine(rest, left)
+        state = monoid.combine(low, high)
+        lanes = half
+    if left is not None:
+        state = monoid.combine(state, left)
     return tuple(array[0] for array in state)
 
 

@@ -60,6 +60,8 @@ CLOSE: dict[str, tuple[str, str]] = {
     "many lanes": ("O(i) +=! exp(-fabs(x(i) - y(j)))", "x 1024, y 4096"),
     "points in space": (f"O(i) = min[j]({SQUARES})", "x 8192 3, y 8192 3"),
     "points that are left over": (f"O(i) = min[j]({SQUARES})", "x 20000 3, y 512 3"),
+    "an odd number of lanes": (f"O(i) = max[j]({SQUARES})", "x 3000 5, y 3001 5"),
+    "hundreds of lanes": (f"O(i) = sum[j](exp(-{SQUARES}))", "x 512 3, y 20000 3"),
     "a torus": (
         "O(i,j) +=! A((i + a) % 1024, (j + b) % 1024) where i in 0:1024, j in 0:1024, a in -1:2, b in -1:2",
         "A 1024 1024",

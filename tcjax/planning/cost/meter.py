@@ -57,8 +57,8 @@ from .footprints import Footprint
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
-# The number of rows of accumulators that are combined in one loop.
-FUSED = 16
+# How often XLA halves the rows of accumulators in one loop.
+HALVINGS = 4
 
 
 @dataclass(slots=True)
@@ -528,11 +528,13 @@ def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     if own.reducer.inject is not None and loop.unroll > 1 and _is_stored(nest):
         # The scores of a trip, which are used by its maximum and its sum.
         inside += result // own.count * rows * loop.unroll
+    # The rows of a tail are combined early, and wait for those of the loop.
+    waiting = result * _stored_halves(0 if own.inside or loop.tail is None else loop.tail.width)
     meeting = _meeting(loop, result, rows)
     # Operands are copied to the loop's layout before its accumulators are there, unless these begin with the points
     # that are left over; they are freed before the rows are combined.
     copying = turned + passing + (result * rows if loop.count % loop.unroll else 0)
-    return max(result * rows + moved + max(meeting, turned), copying), inside
+    return max(result * rows + moved + max(meeting, turned) + waiting, copying), inside
 
 
 def _is_stored(nest: Nest) -> bool:
@@ -587,17 +589,14 @@ def _meeting(loop: BlockedLoop, result: int, rows: int) -> int:
     if own.reducer.inject is not None:
         return result * rows // 2
     # A value and its position are one array in the loop and two after it, with a mask of the valid half.
-    return result * rows + prod(loop.shape(own.axes)) * (rows // 2) if rows > FUSED // 4 else 0
+    return result * rows + prod(loop.shape(own.axes)) * (rows // 2) if rows > HALVINGS else 0
 
 
 def _stored_halves(rows: int) -> int:
-    """The rows stored during halving: XLA fuses halvings, except of an odd number of rows, and every `FUSED`-th."""
+    """The rows stored during halving: XLA fuses `HALVINGS` in sequence, of which the last group has one row left."""
     stored = 0
-    while rows > FUSED // 2:
-        half = -(-rows // 2)
-        if rows % 2 or (half <= FUSED < rows and (half % 2 == 0 or half <= FUSED // 2)):
-            stored += half
-        rows = half
+    for done in range(rows.bit_length() - 1 - HALVINGS, 0, -HALVINGS):
+        stored += rows >> done
     return stored
 
 
