@@ -544,8 +544,8 @@ def _is_stored(nest: Nest) -> bool:
 
 
 def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
-    """The bytes of operands with another layout while a loop runs, with the parts that a trip reads at once; and of what
-    XLA needs beside them only while it copies them.
+    """The bytes of operands with another layout while a loop runs, with the parts that a trip reads at once; and of
+    what XLA needs beside them only while it copies them.
     """
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in loop.layouts if one.is_copied}
