@@ -42,7 +42,7 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, joined: Together 
     statements: list[ir.Statement] = []
     calls: dict[int, ranges.Bound] = {}
     segments = list(transforms.segments(bound))
-    steps = {n: transforms.one_step(segment) for n, segment in enumerate(segments) if segment.loop is not None}
+    steps = {n: _step(segment) for n, segment in enumerate(segments) if segment.loop is not None}
     held = _held(segments, steps)
     for number, segment in enumerate(segments):
         step = steps.get(number)
@@ -86,16 +86,26 @@ def _with_joined(
     if several is None:
         return [(segment, stage)]
     if several.ends == step.ends:
+        several = transforms.needed_step(several, segment.results)
         return [(segment, _loop(segment, several, held, plan, most))]
     (lo, hi), (first, last) = step.ends, several.ends
     rest = replace(step, ends=(last, hi) if step.loop.step > 0 else (lo, first))
+    rest = transforms.needed_step(rest, segment.results)
+    # Not all that a step writes is read by the steps that are left.
+    handed = {taken.tensor for taken in rest.taken.values()}
+    handed |= {row.tensor.name for row in rest.rows if row.dimension is not None}
+    between = replace(segment, results=tuple(row.tensor for row in step.rows if row.tensor.name in handed))
     known = {tensor.name for tensor in segment.arguments}
-    handed = [row.tensor for row in step.rows]
-    between = replace(segment, results=tuple({t.name: t for t in (*segment.results, *handed)}.values()))
     after = replace(
         segment, arguments=(*segment.arguments, *(tensor for tensor in between.results if tensor.name not in known))
     )
+    several = transforms.needed_step(several, between.results)
     return [(between, _loop(between, several, held, plan, most)), (after, _loop(after, rest, {}, plan, most))]
+
+
+def _step(segment: transforms.Segment) -> transforms.OneStep:
+    """One step of a segment's loop, without what neither further steps nor the segment's results need."""
+    return transforms.needed_step(transforms.one_step(segment), segment.results)
 
 
 def _held(
@@ -277,10 +287,10 @@ def _by_diagonals(
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine, plan: MakePlan) -> AtOnce | None:
     """The number of steps of a loop to run at once within `most` bytes, if that is faster on the machine."""
-    order = transforms.joining_steps(step)
     # Besides a step's stored values there are the two numbers of each map, and those of the combined maps.
     each, count = MAPS * stored, len(step.values)
-    if order is None or not each or not count:
+    order = transforms.joining_steps(step) if count > 1 else None
+    if order is None or not each:
         return None
     block = min(count, most // each)
     if not block:

@@ -17,7 +17,7 @@ from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Renaming, Shapes, Step, inlined, named, needs_before, reads
 from .joining_steps import joining_steps
-from .liveness import needed
+from .liveness import needed, needed_step
 from .lows import without_lows
 from .magnitudes import magnitude
 from .means import as_quotients_of_sums, without_means
@@ -113,6 +113,7 @@ __all__ = [
     "named_in_common",
     "narrowed",
     "needed",
+    "needed_step",
     "needs_before",
     "normalisers",
     "one_step",

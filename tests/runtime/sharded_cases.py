@@ -647,6 +647,34 @@ CASES = {
         [["data"]],
         told=[("collective-permute", 4), ("collective-permute", 8)],
     ),
+    "a left side beyond the block of an index that is not alone": Case(
+        "def f(float(N,M) x, float(K) w) -> (O) { O(i-k,j) max=! x(i,j) * w(k) }",
+        {"k": "data"},
+        ((12, 2), (8,)),
+        [[]],
+        told=[("all-reduce", 19 * 2 * 4)],
+    ),
+    "one index in two dimensions": Case(
+        "def f(float(N,M) x) -> (O) { O(i,2*i+j) += x(i,j) }", {"i": "data"}, ((8, 3),), [["data"]], told=[]
+    ),
+    # Five steps are two pairs and a last one, which need not compute `b`; the pairs need not compute `c`.
+    "what no further step needs": Case(
+        "def f(float(N) u) -> (a, c) { a(i) = u(i)  b(i) = 2*u(i)  c(i) = u(i)  for t in 0:5 {"
+        " p(i) = a(i)  c(i) = b(wrap(i-2)) where i in 0:N  a(i) = 0.5*b(wrap(i+1)) where i in 0:N"
+        " b(i) = p(wrap(i-1)) - 0.5*b(i) where i in 0:N } }",
+        {"i": "data"},
+        ((24,),),
+        [["data"], ["data"]],
+        told=[*[("collective-permute", 4)] * 3, ("collective-permute", 8)],
+    ),
+    "what a loop's only step needs": Case(
+        "def f(float(N) u) -> (z) { a(0,i) = u(i)  b(0,i) = u(wrap(i+3)) where i in 0:N  for t in 1:2 {"
+        " a(t,i) = 0.5*b(t-1,wrap(i+1)) where i in 0:N  b(t,i) = a(t-1,wrap(i-1)) where i in 0:N }  z(i) = a(1,i) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+        told=[("collective-permute", 12), ("collective-permute", 4)],
+    ),
     "what no point reads": Case(
         "def f(float(N) u) -> (v) { w(i) = u(wrap(i-1)) where i in 0:N  v(i) = u(i) + pad(w(i+8), 2) where i in 0:N }",
         {"i": "data"},

@@ -79,6 +79,13 @@ def refused(text: str, axes: dict[str, Any], *shapes: tuple[int, ...], **options
             "the steps of the loop over `t` need one another",
         ),
         ("def f(float(N) A) -> (B) { B(i,i) = A(i) }", {"i": "data"}, ((8,),), "more than one block"),
+        # The last two elements are zero, which is not the largest of no values.
+        (
+            "def f(float(N) A) -> (float(N) B) { B(clamp(i-2)) max=! A(i) }",
+            {"i": "data"},
+            ((8,),),
+            "leaves the block of `i`",
+        ),
     ],
 )
 def test_what_devices_cannot_compute_in_parts_is_refused(

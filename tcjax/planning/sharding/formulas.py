@@ -1,6 +1,6 @@
 """Statements with numbers for sizes, and which of their indices are cut."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from ... import ir, ranges, transforms
@@ -8,6 +8,29 @@ from ...symbolic import Affine, Box, IndexVar
 from .blocks import Axes
 from .lines import Line, line_of
 from .mistakes import refused
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A cut index in a subscript of the left side, ``step * index + shift + (0 .. step - 1)``."""
+
+    index: IndexVar
+    step: int
+    shift: int
+
+
+def left_of(subscript: Affine, cut: Collection[IndexVar], box: Box, first: int) -> Left | None:
+    """The cut index of a subscript of the left side along a dimension that begins at `first`.
+
+    None if blocks of the index do not write blocks of the dimension: devices would write the same elements, or those of
+    others.
+    """
+    index = min(subscript.variables & frozenset(cut), key=str)
+    step = subscript.weight(index).constant or 0
+    rest = subscript - Affine.of(index).scale(step)
+    ends = None if index in rest.variables or rest.is_data else transforms.Known.over(box).bounds(rest)
+    is_alone = step >= 1 and ends is not None and not rest.variables & frozenset(cut) and ends[1] - ends[0] < step
+    return Left(index, step, ends[0]) if is_alone and ends is not None and not (first - ends[0]) % step else None
 
 
 @dataclass(frozen=True, slots=True)

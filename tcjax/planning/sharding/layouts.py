@@ -8,7 +8,7 @@ from ... import ir, ranges
 from ...symbolic import Affine, IndexVar
 from ...transforms import Known
 from .blocks import Axes, Layout
-from .formulas import CutFormula
+from .formulas import CutFormula, Left, left_of
 from .mistakes import refused, show_axes, show_layout
 from .moves import moves
 
@@ -44,15 +44,6 @@ class Span:
     def values(self) -> tuple[int, int]:
         """The first value on the first device, and one past its last."""
         return self.first - self.margin[0], self.first + self.block + self.margin[1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """A cut index in a subscript of the left side, ``step * index + shift + (0 .. step - 1)``."""
-
-    index: IndexVar
-    step: int
-    shift: int
 
 
 @dataclass
@@ -137,25 +128,24 @@ class Layouts:
                 "use the same indices for the same dimensions, or give each statement a tensor of its own",
             )
 
-    def _lefts(self, formula: CutFormula) -> Iterator[_Left | None]:
+    def _lefts(self, formula: CutFormula) -> Iterator[Left | None]:
         """The cut index of each subscript of the left side, None where there is none."""
         for subscript in formula.statement.indices:
-            indices = formula.cut_in(subscript)
-            yield None if not indices else self._left(formula, subscript, min(indices, key=str))
+            yield self._left(formula, subscript) if formula.cut_in(subscript) else None
 
-    def _left(self, formula: CutFormula, subscript: Affine, index: IndexVar) -> _Left:
+    def _left(self, formula: CutFormula, subscript: Affine) -> Left:
         """Raises `CompileError` (TC0811) if devices would write the same elements, or elements of other devices."""
-        step = subscript.weight(index).constant or 0
-        rest = subscript - Affine.of(index).scale(step)
-        ends = None if index in rest.variables or rest.is_data else Known.over(formula.box).bounds(rest)
-        first = self.bound.origins[formula.statement.target.name][formula.statement.indices.index(subscript)]
-        if step < 1 or ends is None or formula.cut_in(rest) or ends[1] - ends[0] >= step or (first - ends[0]) % step:
+        name = formula.statement.target.name
+        first = self.bound.origins[name][formula.statement.indices.index(subscript)]
+        left = left_of(subscript, formula.cut, formula.box, first)
+        if left is None:
+            (index, *_) = sorted(formula.cut_in(subscript), key=str)
             raise refused(
-                f"`{formula.statement.target.name}` is addressed by `{subscript}`, which leaves the block of `{index}`",
+                f"`{name}` is addressed by `{subscript}`, which leaves the block of `{index}`",
                 formula.statement.span,
                 f"leave `{index}` whole, or write what each element receives: its subscript is a bare index",
             )
-        return _Left(index, step, ends[0])
+        return left
 
     def _check_scatter(self, formula: CutFormula) -> None:
         """Data decides which elements the points of a cut index write: treated like a reduced index."""

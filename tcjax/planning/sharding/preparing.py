@@ -7,6 +7,7 @@ from ... import ir, ranges, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, Box, IndexVar
 from .blocks import Axes
+from .formulas import left_of
 from .hoisting import hoisted
 
 Formula = ir.Define | ir.Accumulate
@@ -44,26 +45,72 @@ def _received(
     defined: bool,
     axes: dict[str, Axes],
 ) -> tuple[Formula, Box]:
-    """The statement as what each element receives, if a cut index is not alone and ascending on the left."""
-    for dimension in range(len(statement.indices)):
+    """The statement as what each element receives, if a cut index is not alone and ascending on the left.
+
+    Where blocks of the index still do not write blocks of a dimension, its subscript becomes data: each device computes
+    a partial result of ``O(i+k) max=! e`` where only k is cut.
+    """
+    followed = set[IndexVar]()
+    for dimension, first in enumerate(origin):
         subscript = statement.indices[dimension]
         cut = sorted((index for index in subscript.variables if index.name in axes), key=str)
-        others = (index.variables for n, index in enumerate(statement.indices) if n != dimension)
-        if not cut or subscript.is_data or subscript.variables & frozenset[IndexVar]().union(*others):
+        if not cut or subscript.is_data:
             continue
+        others = (index.variables for n, index in enumerate(statement.indices) if n != dimension)
         # The longest index addresses the elements; the others are reduced.
         index = max(cut, key=lambda each: box[each][1] - box[each][0])
-        if subscript.is_linear:
+        if subscript.variables & frozenset[IndexVar]().union(*others):
+            found, around = statement, box
+        elif subscript.is_linear:
             found, around = _counted(statement, box, dimension, index)
         elif isinstance(statement, ir.Accumulate):
             found, around = transforms.receive(statement, box, shape, origin, filled=not defined)
         else:
             found, around = transforms.turn(statement, box)
-        new = [place for place in found.indices[dimension].variables if place not in box]
-        if index not in found.indices[dimension].variables and new:
-            axes[max(new, key=lambda place: around[place][1] - around[place][0]).name] = axes[index.name]
+        place = found.indices[dimension]
+        new = [each for each in place.variables if each not in box and index not in place.variables]
+        lengths = {each: around[each][1] - around[each][0] for each in new}
+        own = {max(new, key=lengths.__getitem__): axes[index.name]} if new else {}
+        along = {each for each in place.variables if each.name in axes or each in own}
+        left = left_of(place, along, around, first) if along else None
+        is_apart = bool(along) and (left is None or left.index in followed)
+        if is_apart and isinstance(statement, ir.Accumulate) and _may_scatter(statement, box, shape, origin):
+            scattered = Affine.of(ir.Data(ir.integer(subscript)))
+            subscripts = (*statement.indices[:dimension], scattered, *statement.indices[dimension + 1 :])
+            statement = replace(statement, indices=subscripts)
+            continue
+        followed |= set() if left is None else {left.index}
+        axes |= {each.name: along for each, along in own.items()}
         statement, box = found, around
     return statement, box
+
+
+def _may_scatter(statement: ir.Accumulate, box: Box, shape: tuple[int, ...], origin: tuple[int, ...]) -> bool:
+    """Whether a scatter gives every element the same: those that no point names are zero, but neutral in a scatter."""
+    if statement.reducer is Reducer.SUM or not statement.restart:
+        return True
+    variables = [index for subscript in statement.indices for index in subscript.variables]
+    if len({*variables}) < len(variables):
+        return False
+    return all(
+        subscript.is_data or _names_all(subscript, box, first, extent)
+        for subscript, first, extent in zip(statement.indices, origin, shape, strict=True)
+    )
+
+
+def _names_all(subscript: Affine, box: Box, first: int, extent: int) -> bool:
+    """Whether a sum of indices, whose ranges are numbers, takes all these values."""
+    ends = transforms.Known.over(box).bounds(subscript)
+    if not subscript.is_linear or ends != (first, first + extent - 1):
+        return False
+    weights = sorted((abs(subscript.weight(i).constant or 0), str(i), i) for i in subscript.variables)
+    count = 1
+    for weight, _, index in weights:
+        lo, hi = box[index]
+        if weight > count:
+            return False
+        count += weight * (hi - lo - 1)
+    return True
 
 
 def _counted(statement: Formula, box: Box, dimension: int, index: IndexVar) -> tuple[Formula, Box]:

@@ -119,9 +119,10 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
         raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
     if isinstance(reducer, ir.Monoid) and not reducer.commutative:
         check_order(statement.reduction, formula.cut, f"`{reducer.name}` combines", statement.span)
-    if isinstance(reducer, Reducer) and reducer.gives_position and any(index.is_data for index in statement.indices):
+    looked = [subscript for subscript in statement.indices if subscript.is_data]
+    if isinstance(reducer, Reducer) and reducer.gives_position and looked:
         raise refused(
-            f"data decides which elements of `{target}` get positions, and devices cannot tell which comes first",
+            f"`{looked[0]}` says which elements of `{target}` get positions, and devices cannot tell which comes first",
             statement.span,
             whole,
         )
