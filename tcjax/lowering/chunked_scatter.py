@@ -16,7 +16,7 @@ from .stores import begun, lower_store, lower_value
 def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
     """The target after a statement; `old` is its content before, None if nothing has been written yet."""
     if stage.chunks is None:
-        return lower_store(stage, lower_value(stage, context, lower), old, context, lower)
+        return lower_store(stage, lower_value(stage, old, context, lower), old, context, lower)
     if stage.store.combine is Reducer.SUM:
         return _in_chunks(stage, old, context, lower)
 

@@ -15,7 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.data.nodes import Axes
-from .apart import keep_apart
+from .apart import BARRIERS_HOLD, keep_apart
 from .context import MOST_COMPILED, ranked
 from .placing import placed_as
 from .varying import equally_varying, steady
@@ -54,6 +54,16 @@ def summed(
         factors.append((array, list(own)))
     # Integer labels: letters run out at 52 (numpy.einsum).
     return jnp.einsum(*factors[0], *factors[1], list(result), preferred_element_type=dtype)
+
+
+def is_short(dtype: Any) -> bool:
+    """Whether it is a 16-bit float type, whose values are summed in float32."""
+    return jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize == 2
+
+
+def wide(dtype: Any) -> jnp.dtype:
+    """The type in which values of this type are summed."""
+    return jnp.dtype(jnp.float32) if is_short(dtype) else jnp.dtype(dtype)
 
 
 finite_p = jax.extend.core.Primitive("tcjax_finite")
@@ -111,7 +121,8 @@ class _Sum:
         plain = functools.partial(self.plain, a, b)
         watched = [other for other, own in ((b, self.given[0]), (a, self.given[1])) if own]
         if not watched:
-            return plain()
+            # XLA:CPU would fuse the rounding with its reader, and keep the wider sums until then.
+            return lax.optimization_barrier(plain()) if BARRIERS_HOLD and is_short(self.dtype) else plain()
         # A conditional returns row-major arrays: the product is returned in its own order, and its reader transposes
         # it.
         order = self.as_computed()
@@ -134,12 +145,13 @@ class _Sum:
         return [result.index(label) for label in (*batch, *rows, *columns)]
 
     def plain(self, a: jax.Array, b: jax.Array) -> jax.Array:
-        return summed(a, self.labels[0], b, self.labels[1], self.labels[2], jnp.dtype(self.dtype)).astype(self.dtype)
+        return summed(a, self.labels[0], b, self.labels[1], self.labels[2], wide(self.dtype)).astype(self.dtype)
 
     def one_by_one(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
         """The sum of one term after another, which stores nothing else."""
         extents = dict(zip(self.labels[0] + self.labels[1], a.shape + b.shape, strict=True))
         summed = [label for label in extents if label not in self.labels[2]]
+        dtype = wide(self.dtype)
         with_condition = [own for own, given in zip(self.labels, self.given, strict=True) if given]
 
         def term(number: jax.Array, total: jax.Array) -> jax.Array:
@@ -160,13 +172,13 @@ class _Sum:
                 return lax.expand_dims(array, [n for n, label in enumerate(self.labels[2]) if label not in left])
 
             live = functools.reduce(jnp.logical_and, map(at, conditions, with_condition))
-            left, right = (at(array, own).astype(self.dtype) for array, own in zip((a, b), self.labels, strict=False))
+            left, right = (at(array, own).astype(dtype) for array, own in zip((a, b), self.labels, strict=False))
             return total + jnp.where(live, left * right, 0)
 
         shape = [extents[label] for label in self.labels[2]]
         count = np.int32(prod(extents[label] for label in summed))
-        empty = steady(lambda total: term(jnp.int32(0), total), jnp.zeros(shape, self.dtype), [a, b])
-        return lax.fori_loop(np.int32(0), count, term, empty)
+        empty = steady(lambda total: term(jnp.int32(0), total), jnp.zeros(shape, dtype), [a, b])
+        return lax.fori_loop(np.int32(0), count, term, empty).astype(self.dtype)
 
 
 live_sum_p = jax.extend.core.Primitive("tcjax_live_sum")
@@ -271,11 +283,20 @@ def live_sum(
 
     The conditions are the masks of the first factor, the second one and the result, of the same ranks.
     """
+    known = [ranked(c, len(own)) for c, own in zip(conditions, axes, strict=True) if c is not None]
+    return live_sum_p.bind(*factors, *known, sum_=_sum_of(axes, conditions, dtype))
+
+
+def _sum_of(axes: tuple[Axes, Axes, Axes], conditions: Sequence[jax.Array | None], dtype: jnp.dtype) -> _Sum:
     number = {axis: n for n, axis in enumerate(dict.fromkeys(axis for own in axes for axis in own))}
     first, second, result = (tuple(number[axis] for axis in own) for own in axes)
-    known = [ranked(c, len(own)) for c, own in zip(conditions, axes, strict=True) if c is not None]
     left, right, whole = (condition is not None for condition in conditions)
-    return live_sum_p.bind(*factors, *known, sum_=_Sum((first, second, result), (left, right, whole), str(dtype)))
+    return _Sum((first, second, result), (left, right, whole), str(dtype))
+
+
+def plain_product(factors: tuple[Any, Any], axes: tuple[Axes, Axes, Axes], dtype: jnp.dtype) -> jax.Array:
+    """The product without conditions: an operation of JAX, which policies of `jax.checkpoint` know."""
+    return _sum_of(axes, (None, None, None), dtype).plain(*factors)
 
 
 def product_of_live(
@@ -283,20 +304,26 @@ def product_of_live(
 ) -> jax.Array:
     """The product of two factors, with these axes. Masked terms contribute 0, even against inf or NaN.
 
-    Masked elements of the result do not take part in its derivatives.
+    Masked elements of the result do not take part in its derivatives. Sums of a 16-bit type are rounded to it here, and
+    so are the products in their derivatives: if a cast rounded them, its derivative would give those products a float32
+    copy of the cotangent, for which XLA converts the other operand too.
     """
     every = factors[0].axes, factors[1].axes, axes
+    masked = any(factor.live is not None for factor in factors)
 
     @jax.custom_jvp
     def run(left: jax.Array, right: jax.Array, *conditions: jax.Array | None) -> jax.Array:
-        return live_sum((left, right), every, (*conditions[:2], None), dtype)
+        if masked:
+            return live_sum((left, right), every, (*conditions[:2], None), dtype)
+        return plain_product((left, right), every, dtype)
 
     def derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
         left, right, *conditions, counts_left, counts_right = primals
         # If one operand is masked, the zero cotangent multiplies nothing in the other, and its own result here is
         # dropped.
         moved, turned = _where(counts_left, tangents[0]), _where(counts_right, tangents[1])
-        value = run(*primals)
+        # Policies of `jax.checkpoint` do not look into functions that have a derivative of their own.
+        value = run(*primals) if masked else plain_product((left, right), every, dtype)
         left, right = _where(counts_left, left), _where(counts_right, right)
         changes = [
             live_sum(pair, every, conditions, dtype)

@@ -49,7 +49,7 @@ from .assembly import assemble
 from .bands import lower_band
 from .batch_axes import batch_first
 from .chunked_scatter import lower_stage
-from .context import Context, numeric
+from .context import Context, align, numeric
 from .convolutions import lower_convolve
 from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
@@ -66,6 +66,7 @@ from .reductions import (
     lower_position,
     lower_scan,
     lower_unroll,
+    rounds,
 )
 from .steps import ByProgram, lower_steps
 from .steps_again import Again
@@ -280,6 +281,9 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_step(node, context)
         case Read():
             return lower_read(node, context, lower_node)
+        case Apply("cast", (product,)) if rounds(product, node.dtype):
+            found = lower_contract(product, context, lower_node, node.dtype)
+            return align(found, product.axes, node.axes)
         case Apply():
             return lower_apply(node, context, lower_node)
         case CallBuiltin():

@@ -4,7 +4,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,7 @@ from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import lower_fill
-from .finite import Factor, product_of_live, summed
+from .finite import Factor, is_short, plain_product, product_of_live
 from .keys import key_of
 from .placing import is_placed
 from .reducers import ROWS, combine
@@ -47,7 +47,16 @@ _LAST = IndexVar("")
 _PART = IndexVar(" ")
 
 
-def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
+def rounds(node: Node, dtype: str) -> TypeGuard[Contract]:
+    """Whether the node is a product of arrays of this 16-bit float type, summed in a wider one."""
+    if not isinstance(node, Contract) or isinstance(node.derivative, LoopNest) or node.dtype == dtype:
+        return False
+    return is_short(numeric(dtype)) and all(operand.dtype == dtype for operand in node.operands)
+
+
+def lower_contract(node: Contract, context: Context, lower: Lower, dtype: str | None = None) -> jax.Array:
+    """The product, rounded to `dtype` if that is given (see `rounds`)."""
+    kind = numeric(dtype or node.dtype)
     if isinstance(node.derivative, LoopNest):
         return as_nest(node.derivative, node.axes, context, lower)
     a, b = node.operands
@@ -63,9 +72,9 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     if node.copied and not any(map(is_placed, (left, right))):
         # XLA:CPU copies the left one of two matrices if the sum is along two axes.
         (left, first), (right, second) = (_in_two(*own, node.axes) for own in ((left, axes), (right, b.axes)))
-        return _product(left, first, right, second, node.axes, numeric(node.dtype), join=False)
+        return _product(left, first, right, second, node.axes, kind, join=False)
     if not any((*node.live, *node.counts)):
-        return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype), turned=node.turned)
+        return _product(left, axes, right, b.axes, node.axes, kind, turned=node.turned)
 
     def aligned(condition: Node | None, wanted: Axes) -> jax.Array | None:
         return None if condition is None else align(lower(condition, context), condition.axes, wanted)
@@ -74,7 +83,7 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         Factor(array, own, aligned(live, own), aligned(counts, own))
         for array, own, live, counts in zip((left, right), (axes, b.axes), node.live, node.counts, strict=False)
     )
-    return product_of_live((first, second), node.axes, numeric(node.dtype), aligned(node.counts[2], node.axes))
+    return product_of_live((first, second), node.axes, kind, aligned(node.counts[2], node.axes))
 
 
 def _receives_turned(array: jax.Array, axes: Axes, other: Axes, result: Axes) -> jax.Array:
@@ -129,17 +138,20 @@ def _product(
     runs = [] if placed or not join else [run for run in side_by_side((first, second, result)) if run[0] not in result]
     sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs if len(run) > 1}
     joined = {axis for run in runs for axis in run[1:]}
-    label = {axis: number for number, axis in enumerate(extents)}
-    parts: list[tuple[jax.Array, list[int]]] = []
+    parts: list[tuple[jax.Array, Axes]] = []
     for array, own, other, is_turned in ((left, first, second, turned[0]), (right, second, first, turned[1])):
-        kept = [axis for axis in own if axis not in joined]
+        kept = tuple(axis for axis in own if axis not in joined)
         if sizes.keys() & set(own):
             array = lax.reshape(array, [sizes.get(axis, extents[axis]) for axis in kept])
         if is_turned and not placed:
-            array = _receives_turned(array, tuple(kept), other, result)
-        parts.append((array, [label[axis] for axis in kept]))
+            array = _receives_turned(array, kept, other, result)
+        parts.append((array, kept))
     order = _as_it_comes(first, second, result)
-    product = summed(*parts[0], *parts[1], [label[axis] for axis in order], dtype)
+    (left, first), (right, second) = parts
+    if is_short(dtype) and not placed:
+        product = product_of_live((Factor(left, first, None), Factor(right, second, None)), order, dtype)
+    else:
+        product = plain_product((left, right), (first, second, order), dtype)
     return transpose(product, order, result)
 
 

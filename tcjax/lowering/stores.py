@@ -34,6 +34,7 @@ from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
 from .reducers import combine, scatter
+from .reductions import lower_contract, rounds
 from .registered import nothing
 from .scatters import DROPPED, Place, scatter_sorted
 from .segments import scatter_elements
@@ -41,12 +42,16 @@ from .sizes import as_int32, positive, same
 from .varying import steady
 
 
-def lower_value(stage: Compute, context: Context, lower: Lower) -> jax.Array:
-    """The values of a statement; derivatives recompute sums and products whose axes the store joins.
+def lower_value(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
+    """The values of a statement; `old` is the target's content before.
 
-    Their operands are broadcast along each other's axes. XLA:CPU would store the broadcast operands, as large as the
-    result, if both the result and a sum in its derivative read them.
+    Derivatives recompute sums and products whose axes the store joins: their operands are broadcast along
+    each other's axes. XLA:CPU would store the broadcast operands, as large as the result, if both the result and a sum
+    in its derivative read them.
     """
+    replaces = stage.store.scatter is None and (_begins(stage, old) or not stage.store.goes_on)
+    if replaces and rounds(stage.value, stage.dtype):
+        return lower_contract(stage.value, context, lower, stage.dtype)
     strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
     along = stage.store.scatter is None and _is_joined(strips) and _is_loop_along(stage.value, stage.store.sliced)
     if not BARRIERS_HOLD or not along or not _is_polynomial(stage.value) or context.steps:

@@ -1,6 +1,7 @@
 """Products of matrices whose derivatives are planned: values and all kinds of derivatives against float64."""
 
 import re
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -218,3 +219,78 @@ def test_products_of_bfloat16_run_in_every_order_of_the_dimensions(rows: str, gu
     )
     for one, right in zip((found, *slopes), (expected, *expected_slopes), strict=True):
         np.testing.assert_allclose(np.float64(one), right, rtol=0.02, atol=0.02 * np.abs(right).max())
+
+
+# Products that are rounded: a dense layer in different words, a batch of them, and one onto what is there.
+ROUNDED = {
+    "declared": ("def f(half(M,K) A, half(K,N) B) -> (half(M,N) O) { O(m,n) +=! A(m,k) * B(k,n) }", "mk,kn->mn"),
+    "cast": ("def f(half(M,K) A, half(K,N) B) -> (O) { O(m,n) = half(sum[k](A(m,k) * B(k,n))) }", "mk,kn->mn"),
+    "columns": ("def f(half(M,K) A, half(K,N) B) -> (half(N,M) O) { O(n,m) = sum[k](A(m,k) * B(k,n)) }", "mk,kn->nm"),
+    "batch": (
+        "def f(half(B,M,K) A, half(B,K,N) C) -> (half(B,M,N) O) { O(b,m,n) +=! A(b,m,k) * C(b,k,n) }",
+        "bmk,bkn->bmn",
+    ),
+    "onto": (
+        "def f(half(M,K) A, half(K,N) B) -> (half(M,N) O) { O(m,n) = 0.25  O(m,n) += A(m,k) * B(k,n) }",
+        "mk,kn->mn",
+    ),
+    "guard": (
+        "def f(half(M,K) A, half(K,N) B) -> (half(M,N) O) { O(m,n) +=! A(m,k) * B(k,n) where k <= m + 4000 }",
+        "mk,kn->mn",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*((name, "bfloat16") for name in ROUNDED), ("declared", "float16")])
+def test_products_that_are_rounded_are_summed_in_float32_and_their_derivatives_too(name: str, dtype: str) -> None:
+    text, subscripts = ROUNDED[name]
+    kernel = tcjax.kernel(text.replace("half", dtype))
+    (first, second), result = subscripts.split("->")[0].split(","), subscripts.split("->")[1]
+    extents, rng = {"b": 2, "m": 3, "k": 4096, "n": 5}, np.random.default_rng(0)
+
+    def drawn(letters: str) -> jax.Array:
+        # A sum of 16-bit numbers would stop growing long before its end.
+        return jnp.asarray(rng.uniform(0.5, 1, [extents[letter] for letter in letters]), dtype)
+
+    a, b, da, weights = map(drawn, (first, second, first, result))
+    live = np.ones((3, 4096))
+    if name == "guard":
+        live, b = np.tri(3, 4096, 4000), b.at[4095].set(jnp.inf)
+    wide, other, moved, cotangent = (np.nan_to_num(np.asarray(x, float), posinf=0) for x in (a, b, da, weights))
+
+    found, tangent = jax.jvp(lambda a: kernel(a, b), (a,), (da,))
+    slopes = jax.vjp(kernel, a, b)[1](weights)
+
+    expected = (
+        np.einsum(subscripts, wide * live, other) + (0.25 if name == "onto" else 0),
+        np.einsum(subscripts, moved * live, other),
+        np.einsum(f"{result},{second}->{first}", cotangent, other) * live,
+        np.einsum(f"{result},{first}->{second}", cotangent, wide * live),
+    )
+    for one, right in zip((found, tangent, *slopes), expected, strict=True):
+        assert one.dtype == dtype
+        np.testing.assert_allclose(np.float64(one), right, rtol=0.51 * float(jnp.finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("name", ["declared", "cast", "columns", "batch"])
+def test_derivatives_of_products_that_are_rounded_multiply_what_comes_in(name: str) -> None:
+    text, subscripts = ROUNDED[name]
+    kernel = tcjax.kernel(text.replace("half", "bfloat16"))
+    extents = {"b": 3, "m": 8, "k": 16, "n": 4}
+    a, b = (jnp.ones([extents[x] for x in own], jnp.bfloat16) for own in subscripts.split("->")[0].split(","))
+
+    found, pull = jax.vjp(kernel, a, b)
+
+    assert "f32" not in str(jax.make_jaxpr(pull)(found))
+
+
+def test_policies_of_checkpoints_keep_products_that_are_rounded() -> None:
+    kernel = tcjax.kernel(ROUNDED["declared"][0].replace("half", "bfloat16"))
+    a, b = jnp.ones((8, 16), jnp.bfloat16), jnp.ones((16, 4), jnp.bfloat16)
+
+    def products(policy: Callable[..., bool]) -> int:
+        run = jax.checkpoint(lambda a, b: jnp.sin(kernel(a, b)).sum(), policy=policy)
+        return str(jax.make_jaxpr(jax.grad(run))(a, b)).count(" dot_general[")
+
+    policies = jax.checkpoint_policies
+    assert (products(policies.dots_saveable), products(policies.nothing_saveable)) == (1, 2)
