@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from .. import planning
+from .. import ir, planning
 from ..markup import Axis, Layer, Plane, Rectangle
 from ..planning.blocked.domains import spans
 from ..planning.data.groups import Blocks
@@ -48,7 +48,7 @@ def _plane(points: Points) -> Plane | None:
         layers.append(Layer(_said(steps), blocks, 1, outline=True))
     others = [index for index in deciding - {row, column} if index in middle]
     at = "".join(f", {index} = {middle[index]}" for index in sorted(others, key=str))
-    return Plane(f"{points.statement.target.name}: its points{at}", rows, columns, tuple(layers))
+    return Plane(f"{ir.tensor_name(points.statement.target)}: its points{at}", rows, columns, tuple(layers))
 
 
 def _axis(points: Points, index: IndexVar) -> Axis:

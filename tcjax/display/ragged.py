@@ -78,7 +78,7 @@ def _plane(points: Points, given: ir.Range, values: Values, evaluate: Evaluate) 
     counted: list[Rectangle] = [((i, i + 1), spans[i - first]) for i in shown if lengths[i - first]]
     others = "".join(f", {index} = {middle[index]}" for index in depends[1:])
     part = "" if len(shown) == last - first else f", the first {len(shown)} of {last - first} rows"
-    target = points.statement.target.name
+    target = ir.tensor_name(points.statement.target)
     operation = "" if points.stage is None else f" ({planning.operation_of(points.stage)})"
     told = f"rows of {min(lengths)} to {max(lengths)} of {hi - lo}, {sum(lengths)} in all"
     layers = (Layer(told, tuple(counted), 0),)

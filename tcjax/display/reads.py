@@ -60,8 +60,9 @@ def _write_plane(points: Points, point: Mapping[IndexVar, int]) -> Plane | None:
     drawn = _drawn(points.bound.shapes[name], ())
     axes = _axes(points, name, statement.indices, drawn)
     element = ", ".join(map(str, at))
-    layer = Layer(f"the element {name}({element})", _box([(at[n], at[n] + 1) for n in drawn]), 0, opacity=0.9)
-    return _plane(f"{name}({element})", axes, (layer,))
+    own = ir.tensor_name(statement.target)
+    layer = Layer(f"the element {own}({element})", _box([(at[n], at[n] + 1) for n in drawn]), 0, opacity=0.9)
+    return _plane(f"{own}({element})", axes, (layer,))
 
 
 def _read_plane(

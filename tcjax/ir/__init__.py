@@ -60,7 +60,21 @@ from .traversal import (
     walk,
 )
 from .verifier import verify
-from .written import MARK, as_subscript, as_written, counters, index_name, is_copy, show_written, tensor_name, whole
+from .written import (
+    MARK,
+    as_subscript,
+    as_written,
+    counters,
+    index_name,
+    is_copy,
+    part_of,
+    plain_name,
+    show_part,
+    show_written,
+    tensor_name,
+    whole,
+    written_expr,
+)
 
 __all__ = [
     "BY_OPERATOR",
@@ -124,7 +138,9 @@ __all__ = [
     "nodes_of",
     "number_of",
     "operands",
+    "part_of",
     "parts_of",
+    "plain_name",
     "ragged_ends",
     "rebuild",
     "rebuild_range",
@@ -134,6 +150,7 @@ __all__ = [
     "replaced",
     "show",
     "show_expr",
+    "show_part",
     "show_written",
     "summed",
     "targets",
@@ -145,4 +162,5 @@ __all__ = [
     "walk",
     "whole",
     "within",
+    "written_expr",
 ]

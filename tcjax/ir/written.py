@@ -12,7 +12,7 @@ from .printer import show_statement
 from .statements import Accumulate, Define, Statement
 from .traversal import rebuild, walk
 
-# No writer's name contains it: it ends the name that a pass adds to.
+# No writer's name contains it: it separates what a pass adds to a name.
 MARK: Final = "~"
 
 
@@ -41,19 +41,51 @@ def as_written(statement: Statement) -> Statement:
     return replace(statement, target=target, indices=indices, value=_expr(statement.value), domain=domain)
 
 
+def written_expr(expr: Expr) -> Expr:
+    """The expression in the writer's tensors and indices."""
+    return _expr(expr)
+
+
 def is_copy(statement: Statement) -> bool:
     """Whether a pass made the statement, to keep what a tensor has before."""
     return _copied(statement) is not None
 
 
+def plain_name(name: str) -> str:
+    """A name as people read it: ``ptr.rows`` for what a pass made of `ptr`."""
+    return name.rstrip(MARK).replace(MARK, ".")
+
+
 def index_name(index: IndexVar) -> str:
     """An index as people read it."""
-    return str(index).removesuffix(MARK)
+    return plain_name(str(index))
 
 
 def tensor_name(tensor: Tensor) -> str:
-    """The writer's tensor that this one is, or is a part of."""
-    return tensor_name(tensor.source.tensor) if isinstance(tensor.source, Source) else tensor.name
+    """The writer's tensor that this one is, or is a part of; else a name that says what it was made of."""
+    match tensor.source:
+        case Source(source):
+            return tensor_name(source)
+        case IndexVar() as index:
+            return index_name(index)
+        case _:
+            return plain_name(tensor.name)
+
+
+def part_of(tensor: Tensor) -> tuple[str, tuple[Affine, ...], tuple[IndexVar, ...]]:
+    """The writer's tensor, its subscripts, and the indices in them that run over the dimensions of this tensor."""
+    # No program uses such names.
+    own = tuple(IndexVar(f":{dimension}") for dimension in range(tensor.rank))
+    whole, subscripts = _placed(tensor, tuple(map(Affine.of, own)))
+    return tensor_name(whole), subscripts, own
+
+
+def show_part(tensor: Tensor) -> str:
+    """The writer's tensor, or the part of it that this one is: ``h[t - 1, :]``."""
+    name, subscripts, own = part_of(tensor)
+    if subscripts == tuple(map(Affine.of, own)):
+        return name
+    return f"{name}[{', '.join(':' if each.variables & set(own) else str(each) for each in subscripts)}]"
 
 
 def _copied(statement: Statement) -> str | None:
@@ -110,7 +142,7 @@ def _placed(tensor: Tensor, indices: tuple[Affine, ...]) -> tuple[Tensor, tuple[
     while isinstance(tensor.source, Source):
         indices = tuple(map(as_subscript, tensor.source.place(indices)))
         tensor = tensor.source.tensor
-    return tensor, indices
+    return (replace(tensor, name=plain_name(tensor.name)) if MARK in tensor.name else tensor), indices
 
 
 def as_subscript(affine: Affine) -> Affine:
@@ -120,7 +152,7 @@ def as_subscript(affine: Affine) -> Affine:
 
 def _atom(atom: Atom) -> "Affine | Atom | Data":
     if isinstance(atom, IndexVar):
-        return atom.meaning or IndexVar(atom.name.removesuffix(MARK), atom.tag)
+        return atom.meaning or IndexVar(plain_name(atom.name), atom.tag)
     if not isinstance(atom, Data):
         return atom
     match _expr(atom.expr):

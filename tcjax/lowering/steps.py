@@ -110,6 +110,8 @@ def lower_steps(
         steps = replace(steps, kept=tuple(replace(kept, held=None) for kept in steps.kept))
     names = {taken.tensor for _, taken in steps.inputs if not isinstance(taken, Value)}
     names |= {kept.tensor for kept in steps.kept}
+    # The adjoint program also takes what every step writes before it reads it.
+    names |= {*way_back.arguments} if isinstance(way_back, ByProgram) else set()
     is_found = way_back is not None and {kept.tensor for kept in steps.kept} <= {*(found or {})}
 
     @jax.custom_jvp

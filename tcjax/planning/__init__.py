@@ -27,7 +27,7 @@ from .data.stages import (
     Unstored,
 )
 from .plan import given_bytes, make_plan
-from .printer import describe_steps, facts_of, operation_of, operations_of, reason_of, show_node, show_plan
+from .printer import describe_steps, facts_of, operation_of, operations_of, reason_of, show_plan
 
 __all__ = [
     "NOTHING",
@@ -68,6 +68,5 @@ __all__ = [
     "price",
     "price_of",
     "reason_of",
-    "show_node",
     "show_plan",
 ]

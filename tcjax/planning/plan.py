@@ -88,10 +88,8 @@ def _told(stage: Stage, names: Collection[str], orders: Collection[str]) -> Stag
     if stage.target in names:
         said = (*said, "it occurs more than once in the program, and is computed once")
     if stage.target in orders:
-        said = (
-            *said,
-            f"`{stage.target}` is stored with its axes in this order: it is faster to compute and to read",
-        )
+        name = ir.plain_name(stage.target)
+        said = (*said, f"`{name}` is stored with its axes in this order: it is faster to compute and to read")
     return stage if said == stage.decided else replace(stage, decided=said)
 
 
@@ -258,8 +256,8 @@ class _Planner:
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
         own, solved = self.solved(step, shapes, lows)
         yield self.whole(own, solved, defined, shapes, lows)
-        # No program uses such names.
-        name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
+        number = len(shapes) - len(self.bound.shapes)
+        name = f"{step.statement.target.name}{ir.MARK}part{number or ''}"
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
             begin = {**lows, name: _lows(first, second)}
@@ -310,7 +308,8 @@ class _Planner:
                 counted = replace(step, statement=form.statement)
                 yield from self.on_condition(counted, form.finite, defined, otherwise)
         if (expanded := transforms.multiplied_out(step)) is not None:
-            why = f"`{step.statement.target.name}` is multiplied out: no sum runs over all of its indices at once"
+            target = ir.tensor_name(step.statement.target)
+            why = f"`{target}` is multiplied out: no sum runs over all of its indices at once"
             for way in self.on_condition(*expanded, defined, otherwise):
                 stage = replace(way.stage, decided=(why, *way.stage.decided))
                 yield _Way(stage, partial(_known, way.price))
@@ -368,7 +367,7 @@ class _Planner:
         found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:
             return found
-        why = f"`{found.target}` cancels in every result: no derivative passes through it"
+        why = f"`{ir.plain_name(found.target)}` cancels in every result: no derivative passes through it"
         return replace(found, value=fixed(found.value), decided=(*found.decided, why))
 
 

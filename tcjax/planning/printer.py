@@ -1,6 +1,7 @@
 """Prints plans as text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 from .. import ir
@@ -59,38 +60,90 @@ from .data.views import describe_view
 
 def show_plan(plan: Plan) -> str:
     """The stages in order, each computation as an indented tree; repeated ones are printed once, with a name."""
-    lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
-    repeats = Repeats.of(_computed(stage for _, stage in plan.units()))
+    text = _Text.of(plan)
+    lines = [f"plan {plan.name}({text.names(plan.parameters)}) -> ({text.names(plan.returns)})"]
     for number, stage in plan.units():
         if plan.scheduled is None and number in plan.assemblies:
             assembly = plan.assemblies[number]
             lines.append(f"  the next {assembly.stages} {assembly_of(assembly.whole)}:")
         match stage:
             case Compute():
-                lines += [f"  {line}" for line in _show_compute(stage, repeats)]
+                lines += [f"  {line}" for line in _show_compute(stage, text)]
             case Parts(row=row, spans=spans, plans=plans):
                 lo, hi = spans[-1]
                 lines.append(
                     f"  the next {stage.stages} in {len(spans)} parts of `{row}`, the last with {row} in {lo}:{hi}:"
                 )
                 lines += [f"  {line}" for line in show_plan(plans[-1]).splitlines()[1:]]
-                repeats.write(*plans[-1].returns)
+                text.repeats.write(*plans[-1].returns)
             case Tiled(target=target, dtype=dtype, shape=shape, steps=steps, kernel=kernel):
                 once = "" if kernel is None else "; on a GPU one Pallas kernel"
-                lines.append(f"  {target}: {dtype}{list(shape)} in tiles{once}")
-                lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
+                lines.append(f"  {text.name(target)}: {dtype}{list(shape)} in tiles{once}")
+                lines += [f"    {line}" for step in steps for line in _show_step(step, text)]
             case Call(targets, inner, arguments, steps, elsewhere=elsewhere):
                 many = "" if steps is None else f"{describe_steps(steps, elsewhere)}: "
-                lines.append(f"  {', '.join(targets)} = {many}{inner.name}({', '.join(arguments)})")
+                lines.append(f"  {text.names(targets)} = {many}{inner.name}({text.names(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
-                repeats.write(*targets)
+                text.repeats.write(*targets)
             case Unstored(target, dtype, shape, readers):
                 verb = "computes" if len(readers) == 1 else "compute"
-                lines.append(f"  {target}: {dtype}{list(shape)} is not stored: {', '.join(readers)} {verb} it")
+                lines.append(
+                    f"  {text.name(target)}: {dtype}{list(shape)} is not stored: {text.names(readers)} {verb} it"
+                )
             case CallForeign(targets, function, arguments, _):
-                lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
-                repeats.write(*targets)
+                lines.append(f"  {text.names(targets)} = python {function}({text.names(arguments)})")
+                text.repeats.write(*targets)
     return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the lines of one plan share: its repeated computations, and its tensors by name, where they begin."""
+
+    repeats: Repeats
+    tensors: Mapping[str, ir.Tensor]
+    origins: Mapping[str, tuple[int, ...]]
+
+    @staticmethod
+    def of(plan: Plan) -> "_Text":
+        function = plan.bound.function
+        local = (tensor for statement in function.statements for tensor in ir.targets(statement))
+        tensors = {tensor.name: tensor for tensor in (*local, *function.parameters)}
+        return _Text(Repeats.of(_computed(stage for _, stage in plan.units())), tensors, plan.bound.origins)
+
+    def name(self, name: str) -> str:
+        """A tensor as its writer calls it, or the part of one: ``h[t - 1, :]``."""
+        tensor = self.tensors.get(name)
+        return ir.plain_name(name) if tensor is None else ir.show_part(tensor)
+
+    def names(self, names: Iterable[str]) -> str:
+        return ", ".join(map(self.name, names))
+
+    def describe(self, node: Node) -> str:
+        """The node alone, in a few words."""
+        return self.read(node) if isinstance(node, Read) else describe(node)
+
+    def read(self, node: Read) -> str:
+        """A read in the writer's names: ``read h[t - 1, 0+3]`` of a row, and of the value of an index ``t``."""
+        tensor = self.tensors.get(node.tensor)
+        if tensor is None or tensor.source is None:
+            return describe(node)
+        if isinstance(tensor.source, IndexVar):
+            return self.name(node.tensor)
+        name, subscripts, own = ir.part_of(tensor)
+        origin = self.origins.get(node.tensor, ())
+        shown = list[str]()
+        for subscript in subscripts:
+            along = [number for number, index in enumerate(own) if index in subscript.variables]
+            if not along:
+                shown.append(str(subscript))
+                continue
+            first, dimension = subscript - own[along[0]] + origin[along[0]], node.dimensions[along[0]]
+            if along[1:] or first.variables & set(own) or first.is_data or node.views:
+                return f"read {self.name(node.tensor)}{_viewed(node)}[{', '.join(map(_dimension, node.dimensions))}]"
+            moved = replace(dimension, start=dimension.start + first) if isinstance(dimension, Strip) else dimension
+            shown.append(_dimension(moved))
+        return f"read {name}[{', '.join(shown)}]"
 
 
 def describe_steps(steps: Steps, elsewhere: Elsewhere | None = None) -> str:
@@ -136,18 +189,18 @@ def _computed_in(step: TiledStep) -> Iterator[Node | str]:
             return
 
 
-def _show_compute(stage: Compute, repeats: Repeats) -> list[str]:
+def _show_compute(stage: Compute, text: _Text) -> list[str]:
     store = stage.store
     how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
-    before = [f"  {line}" for part in stage.before for line in _show_compute(part, repeats)]
-    tree = [f"  {line}" for line in _show_node(stage.value, repeats)]
-    repeats.write(stage.target)
+    before = [f"  {line}" for part in stage.before for line in _show_compute(part, text)]
+    tree = [f"  {line}" for line in _show_node(stage.value, text)]
+    text.repeats.write(stage.target)
     where, otherwise = "", list[str]()
     if stage.proviso is not None:
         what = "in order" if stage.proviso.of_order else "finite"
-        where = f", where {_listed(stage.proviso.named)} {what}"
-        otherwise = ["otherwise:", *_show_compute(stage.proviso.otherwise, repeats)[1:]]
-    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}{where}", *before, *tree, *otherwise]
+        where = f", where {_listed(tuple(map(text.name, stage.proviso.named)))} {what}"
+        otherwise = ["otherwise:", *_show_compute(stage.proviso.otherwise, text)[1:]]
+    return [f"{text.name(stage.target)}: {stage.dtype}{list(stage.shape)}{how}{where}", *before, *tree, *otherwise]
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -155,36 +208,31 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"{', '.join(most)} and {last} are" if most else f"{last} is"
 
 
-def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
+def _show_step(step: TiledStep, text: _Text) -> list[str]:
     match step:
         case Begin(compute):
-            value = " ".join(_show_node(compute.value, repeats))
-            repeats.write(compute.target)
-            return [f"{compute.target} begins as {value}"]
+            value = " ".join(_show_node(compute.value, text))
+            text.repeats.write(compute.target)
+            return [f"{text.name(compute.target)} begins as {value}"]
         case Loop(index, extent, body):
             return [
                 f"for {index} in 0:{extent}",
-                *(f"  {line}" for inner in body for line in _show_step(inner, repeats)),
+                *(f"  {line}" for inner in body for line in _show_step(inner, text)),
             ]
         case Cast(target, dtype):
-            return [f"{target} as {dtype}"]
+            return [f"{text.name(target)} as {dtype}"]
         case _:
-            return _show_compute(step, repeats)
+            return _show_compute(step, text)
 
 
-def show_node(node: Node) -> list[str]:
-    """The computation as a tree, one node per line; repeated ones are printed once, with a name."""
-    return _show_node(node, Repeats.of([node]))
-
-
-def _show_node(node: Node, repeats: Repeats) -> list[str]:
+def _show_node(node: Node, text: _Text) -> list[str]:
     if isinstance(node, (Fill, Iota, Step)):
         return [describe(node)]
-    name, shown = repeats.name(node)
+    name, shown = text.repeats.name(node)
     if shown:
         return [name]
-    own = f"{describe(node)} -> {node.dtype}[{', '.join(map(str, node.axes))}]"
-    inner = [f"  {line}" for operand in operands(node) for line in _show_node(operand, repeats)]
+    own = f"{text.describe(node)} -> {node.dtype}[{', '.join(map(ir.index_name, node.axes))}]"
+    inner = [f"  {line}" for operand in operands(node) for line in _show_node(operand, text)]
     return [f"{name} = {own}" if name else own, *inner]
 
 
@@ -194,12 +242,11 @@ def describe(node: Node) -> str:
         case Fill(value):
             return f"{value}"
         case Iota(index, start, extent):
-            return f"{index} = {start}..{start + extent - 1}"
+            return f"{ir.index_name(index)} = {start}..{start + extent - 1}"
         case Step(index):
-            return f"step {index}"
-        case Read(tensor, dimensions, views):
-            viewed = f" ({', '.join(map(describe_view, views))})" if views else ""
-            return f"read {tensor}{viewed}[{', '.join(map(_dimension, dimensions))}]"
+            return f"step {ir.index_name(index)}"
+        case Read(tensor, dimensions):
+            return f"read {ir.plain_name(tensor)}{_viewed(node)}[{', '.join(map(_dimension, dimensions))}]"
         case Apply(operator) | CallBuiltin(operator):
             return operator
         case Contract():
@@ -211,28 +258,28 @@ def describe(node: Node) -> str:
                 f"dot_general of {rows} rows of {window.output} at a time: {window.kernel} slides along {window.output}"
             )
         case Fold(reducer, _, indices, shifts=shifts):
-            steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in shifts)
+            steps = ", ".join(f"{ir.index_name(index)} in {lo}:{hi}" for index, lo, hi in shifts)
             every = f" for {steps}, in one pass" if shifts else ""
-            return f"reduce {reducer.value} over {', '.join(map(str, indices))}{every}"
+            return f"reduce {reducer.value} over {', '.join(map(ir.index_name, indices))}{every}"
         case Pool(reducer, _, windows):
             ways = [f"{'reduce_window' if native else 'slices'} {extent}" for _, extent, native in windows]
             return f"pool {reducer.value} by {', then '.join(ways)}"
         case Scan(reducer, _, index, output, rising=rising, looped=looped):
-            way = ", block after block" if looped else ""
-            return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}{way}"
+            way = f"{'up' if rising else 'down'} to {ir.index_name(output)}{', block after block' if looped else ''}"
+            return f"running {reducer.value} over {ir.index_name(index)} {way}"
         case Deviations(_, indices):
-            return f"squares about the mean, summed over {', '.join(map(str, indices))}"
+            return f"squares about the mean, summed over {', '.join(map(ir.index_name, indices))}"
         case Unroll(reducer, box, rolled=rolled):
-            steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
+            steps = ", ".join(f"{ir.index_name(index)} in {lo}:{hi}" for index, lo, hi in box)
             rank = f" {node.rank}" if reducer.is_ranked else ""
             return f"{'rolled' if rolled else 'unrolled'} {reducer.value}{rank} for {steps}"
         case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
-            return f"{reducer.value} over {', '.join(map(str, indices))}"
+            return f"{reducer.value} over {', '.join(map(ir.index_name, indices))}"
         case MonoidFold(monoid, _, indices, _, _, blocks):
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
         case LoopNest(whole, shown=shown):
-            return f"{_named(whole)}: {_blocks_of(whole)}: {shown or ir.show_expr(node.nest.reduce)}"
+            return f"{_named(whole)}: {_blocks_of(whole)}: {shown or ir.show_expr(ir.written_expr(node.nest.reduce))}"
 
 
 def _blocks_of(whole: FusedReduction) -> str:
@@ -281,6 +328,10 @@ def _blocks(blocks: tuple[Block, ...]) -> str:
     return "".join(f", {block.steps} blocks of {block.rows} of `{block.index}`" for block in blocks)
 
 
+def _viewed(node: Read) -> str:
+    return f" ({', '.join(map(describe_view, node.views))})" if node.views else ""
+
+
 def _dimension(dimension: Strip | Lookup) -> str:
     match dimension:
         case Lookup(_, clamp):
@@ -289,9 +340,10 @@ def _dimension(dimension: Strip | Lookup) -> str:
             pads = f" padded {low},{high}" if low or high else ""
             if not factors:
                 return f"{start}{pads}"
+            first = f"({start})" if " " in str(start) else str(start)
             step = "" if stride == 1 else f":{stride}"
             split = "" if len(factors) == 1 else f" as {' x '.join(str(extent) for _, extent, _ in factors)}"
-            return f"{start}+{count}{step}{split}{pads}"
+            return f"{first}+{count}{step}{split}{pads}"
 
 
 def operations_of(stage: Compute) -> str:

@@ -250,7 +250,7 @@ def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, n
     origin = bound.origins[stage.target]
     from_origin = f", first element at {list(origin)}" if any(origin) else ""
     return {
-        "target": stage.target,
+        "target": ir.plain_name(stage.target),
         "statement": _shown(bound, number),
         "result": f"{stage.dtype}{list(stage.shape)}{from_origin}",
         "ranges": {
@@ -275,7 +275,7 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
 
 
 def _computed_by(readers: tuple[str, ...]) -> str:
-    names = ", ".join(f"`{reader}`" for reader in readers)
+    names = ", ".join(f"`{ir.plain_name(reader)}`" for reader in readers)
     return f"{names} computes it where it reads it" if len(readers) == 1 else f"{names} compute it where they read it"
 
 
@@ -345,7 +345,7 @@ def _proviso(stage: planning.Compute) -> dict[str, Any]:
         return {}
     otherwise = planning.operations_of(stage.proviso.otherwise)
     what = "ordered" if stage.proviso.of_order else "finite"
-    return {"proviso": {what: list(stage.proviso.named), "otherwise": otherwise}}
+    return {"proviso": {what: list(map(ir.plain_name, stage.proviso.named)), "otherwise": otherwise}}
 
 
 def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def as_program(segment: Segment) -> ir.Function | None:
         tuple([old.get(tensor.name, sized[tensor.name]) for tensor in segment.arguments]),
         tuple([sized[tensor.name] for tensor in segment.results]),
         (*before, *(_with_tensors(statement, sized) for statement in run)),
-        declared=tuple([sized[name] for name in sized if name in written and name not in old]),
+        declared=tuple([sized[name] for name in sized if name in written]),
         loops=tuple(
             replace(inner, first=inner.first + shift, last=inner.last + shift)
             for inner in function.loops
@@ -508,9 +508,10 @@ class _Stepper:
     def statement(self, statement: Comprehension, inner: Mapping[str, ir.Tensor], given: ir.Statement) -> Comprehension:
         assert isinstance(given, (ir.Define, ir.Accumulate))
         row = self.rows[statement.target.name]
-        if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None:
-            # If data names the elements of a step, a reduction would reset the whole tensor to the identity.
-            statement = as_define(statement, False) if any(map(self.moves, statement.indices)) else statement
+        moves = any(self.moves(subscript) and not subscript.is_data for subscript in statement.indices)
+        if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None and moves:
+            # In a step the loop's index is data: a subscript with it would reset a whole dimension to the identity.
+            statement = as_define(self.gathered(statement), False)
         left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
         guard = statement.domain.guard
         around = given.domain.loops
@@ -523,6 +524,23 @@ class _Stepper:
             value=self.expr(statement.value),
             domain=domain,
         )
+
+    def gathered(self, statement: ir.Accumulate) -> ir.Accumulate:
+        """The statement with what each element receives, along dimensions where data names the elements."""
+        name, guard = statement.target.name, statement.domain.guard
+        subscripts = list(statement.indices)
+        extents = zip(
+            subscripts, self.bound.shapes[name], self.bound.origins[name], ir.counters(len(subscripts)), strict=True
+        )
+        for dimension, (subscript, extent, origin, counter) in enumerate(list(extents)):
+            if subscript.is_data:
+                here = ir.Binary("==", ir.Index(counter), ir.integer(subscript), "bool")
+                subscripts[dimension], guard = Affine.of(counter), ir.both(guard, here)
+                self.box = {**self.box, counter: (origin, origin + extent)}
+        left = frozenset[IndexVar]().union(*(subscript.variables for subscript in subscripts))
+        gone = tuple(index for index in ir.left_indices(statement) if index not in left and index != self.index)
+        reduction, domain = (*gone, *statement.reduction), replace(statement.domain, guard=guard)
+        return replace(statement, indices=tuple(subscripts), reduction=reduction, domain=domain)
 
     # ---------------------------------------------------------------- what a step reads
 
@@ -633,4 +651,4 @@ class _Stepper:
                     subscripts.append(start if count is None else start + index)
                 return ir.Source(tensor, tuple(own), tuple(subscripts))
             case _:
-                return None
+                return self.tensors[taken.tensor].source

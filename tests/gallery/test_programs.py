@@ -26,6 +26,15 @@ def test_a_program_agrees_with_its_references_fits_and_draws(name: str, tmp_path
     assert picture.stat().st_size > 2000
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_derivative_of_a_program_is_a_program(name: str) -> None:
+    program = gallery.load(name)
+    for kernel in program.formulas if program.gradient else ():
+        wrt = [each.name for each in kernel.ir(*program.arrays()).parameters if each.dtype == "float32"]
+
+        assert str(kernel.adjoint(wrt=tuple(wrt))).startswith("def ")
+
+
 def test_each_program_has_a_name_of_its_own_a_title_and_a_page_of_text() -> None:
     assert len(set(NAMES)) == len(NAMES)
     for each in gallery.entries():

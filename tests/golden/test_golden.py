@@ -1,5 +1,6 @@
 """Golden pages show what each stage makes of a program; `make golden` rewrites them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,3 +17,8 @@ def test_every_stage_of_a_program_is_as_its_page_shows(path: Path, update_golden
     if update_golden:
         path.write_text(anew, encoding="utf-8")
     assert update_golden or anew == page
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(HERE).with_suffix("")))
+def test_a_page_shows_no_name_that_a_pass_made(path: Path) -> None:
+    assert re.findall(r"\w+~\w*", path.read_text(encoding="utf-8")) == []

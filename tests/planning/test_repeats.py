@@ -97,7 +97,7 @@ def test_a_loop_nest_that_two_statements_have_is_one() -> None:
 
     plan = str(kernel.plan(floats(4096), floats(4096)))
 
-    assert plan.count("loop nest") == 1 and plan.count("read sum~a") == 2
+    assert plan.count("loop nest") == 1 and plan.count("read sum.a") == 2
 
 
 def test_reads_and_numbers_are_their_own_names() -> None:

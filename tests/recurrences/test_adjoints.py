@@ -49,6 +49,13 @@ PROGRAMS = {
     ),
     "Newton": ("v", "r", "r(i) = 1.0 where i in 0:T for n in 0:3 { r(i) = 0.5 * (r(i) + v(i) / r(i)) }"),
     "places in data": ("v q", "y", "y(j) = 1.0 where j in 0:4 for t in 0:T { y(q(t)) += v(t) * v(0) }"),
+    "places that each step finds": (
+        "v q",
+        "y",
+        """float(4) s
+           y(j) = 1.0 where j in 0:4
+           for t in 0:3 { w(i) = (q(i) + t) % 4 s(w(i)) +=! v(i) * y(w(i)) y(j) = sin(s(j)) + 0.5 }""",
+    ),
     "warping": (
         "c",
         "D",
@@ -229,6 +236,58 @@ def test_the_adjoint_of_a_loop_has_an_adjoint() -> None:
 
     expected = jax.grad(lambda b: jnp.sum(gradient(b) * d_d_a))(given["b"])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def _filtered(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    d = np.ones(6)
+    for t in range(5, -1, -1):
+        for k in range(min(2, t)):
+            d[t - k - 1] -= a[k] * d[t]
+    return d
+
+
+def _spread(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    y = np.ones(2)
+    for t in range(3):
+        r = a * (t + 1.0)
+        y[[1, 0]] += np.sin(r * y)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        # The adjoint program of the loop made the declared tensor as large as its subscripts without their guard.
+        (
+            """def f(float(Q) a) -> (float(6) d) {
+                 d(j) = 1.0 where j in 0:6
+                 for t in 5:-1:-1 { z(t) +=! -d(t)  d(t-k-1) += a(k) * z(t) where k < t }
+            }""",
+            _filtered,
+        ),
+        # The adjoint program of the loop also takes what each step writes before it reads it.
+        (
+            """def f(float(Q) a) -> (float(2) y) {
+                 y(i) = 1.0 where i in 0:2
+                 r(i) = a(i)
+                 for t in 0:3 { r(i) = a(i) * (t + 1.0)  w(i) = sin(r(i) * y(i))  p(i) = (i + 1) % 2 where i in 0:2
+                                y(p(i)) += w(i) }
+            }""",
+            _spread,
+        ),
+    ],
+)
+def test_the_gradient_of_a_loop_that_scatters_agrees_with_differences(
+    text: str, reference: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+) -> None:
+    kernel, a = tcjax.kernel(text), np.array([0.3, 0.7])
+    weights = rng.normal(size=reference(a).shape)
+
+    found = jax.grad(lambda a: jnp.sum(kernel(a) * weights))(jnp.asarray(a, "float32"))
+
+    slopes = [np.sum((reference(a + h) - reference(a - h)) * weights) / 2e-6 for h in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(kernel(a), reference(a), rtol=1e-5)
+    np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=1e-5)
 
 
 def _squared(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -619,3 +619,26 @@ def test_a_reduction_that_a_step_begins_anew_keeps_what_earlier_steps_wrote(text
             case _:
                 y[t] = sum(y[:t] * x[t]) + (sum(x[:t]) if "y(t) +=" not in text[7:] else x[t])
     np.testing.assert_allclose(found, y, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        # Along a dimension where data names the elements, `!` resets all of them, in each step.
+        ("for t in 0:3 { s(0, q(t)) +=! v(t) }", [[0, 4, 0, 0], [9, 9, 9, 9], [9, 9, 9, 9]]),
+        ("for t in 0:3 { s(0, (q(i) + t) % 4) +=! v(i) }", [[2, 0, 0, 5], [9, 9, 9, 9], [9, 9, 9, 9]]),
+        ("for t in 0:3 { s(t, q(t)) +=! v(t) }", [[0, 1, 0, 0], [0, 0, 2, 0], [0, 4, 0, 0]]),
+        ("for t in 0:2 { s(2*t, q(i)) +=! v(i) }", [[0, 5, 2, 0], [9, 9, 9, 9], [0, 5, 2, 0]]),
+        (
+            "for t in 0:2 { s(2*t, q(i)) max=! v(i) where i > 0 }",
+            [[-np.inf, 4, 2, -np.inf], [9] * 4, [-np.inf, 4, 2, -np.inf]],
+        ),
+    ],
+)
+def test_a_step_resets_every_element_that_data_can_name(step: str, expected: list[list[float]]) -> None:
+    head = "def f(float(3) v, int32(3) q) -> (float(3,4) s)"
+    kernel = tcjax.kernel(f"{head} {{ s(j,k) = 9.0 where j in 0:3, k in 0:4 {step} }}")
+    v, q = np.array([1, 2, 4], "float32"), np.array([1, 2, 1], "int32")
+
+    for found in (kernel(v, q), kernel.interpret(v, q)):
+        np.testing.assert_array_equal(found, np.array(expected, "float32"))

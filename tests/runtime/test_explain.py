@@ -1,5 +1,6 @@
 """What `explain` predicts: temporary bytes as XLA counts them, and how loops run."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -306,7 +307,7 @@ def test_the_table_of_the_rows_of_a_ragged_range_is_explained() -> None:
 
     explanation = tcjax.kernel(text).explain(jnp.ones(3000), jnp.arange(0, 3001, 3))
 
-    assert "ptr~rows[p]" in str(explanation)
+    assert "ptr.rows[p]" in str(explanation)
 
 
 def test_the_statements_of_a_loop_are_told_in_the_names_of_the_program() -> None:
@@ -318,3 +319,15 @@ def test_the_statements_of_a_loop_are_told_in_the_names_of_the_program() -> None
     text = str(kernel.explain(jnp.ones(8)))
 
     assert "~" not in text and "u[t, i] = (u[t - 1, i] * 0.5) (in each of 3 steps along t" in text
+
+
+def test_an_outer_loop_has_its_index_in_the_statements_of_an_inner_one() -> None:
+    kernel = tcjax.kernel("""def f(float(N) x) -> (y) {
+        y(i) = 0.0 where i in 0:N
+        for a in 0:2 { for b in 0:2 { y(i) = y(i) + x(clamp(i + a + b, 0, N - 1)) * a } }
+    }""")
+
+    explanation, plan = kernel.explain(jnp.ones(8)), kernel.plan(jnp.ones(8))
+
+    assert not re.search(r"\w~", f"{explanation}{plan}{explanation.to_dict()}{explanation._repr_html_()}")
+    assert "i + a + b" in str(explanation) and "f_a_b(x, a, y)" in str(plan)

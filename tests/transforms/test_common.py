@@ -122,7 +122,7 @@ def test_a_limit_of_memory_is_kept() -> None:
 def test_it_is_explained() -> None:
     explained = str(kernel_of(REPEATED["a logarithm and a sum"]).explain(Q, K, V))
 
-    assert "sum~a[q, k] = sum[d]" in explained and "is computed once" in explained
+    assert "sum.a[q, k] = sum[d]" in explained and "is computed once" in explained
 
 
 GUARDED = f"""

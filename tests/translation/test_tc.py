@@ -80,6 +80,17 @@ def test_names_that_tc_uses_otherwise_get_another() -> None:
     assert text == "def min_1(float(4) where_1) -> (in_1) {\n  in_1(exp_1) = where_1(exp_1)\n}"
 
 
+def test_a_place_that_is_a_size_is_no_index_on_the_left() -> None:
+    kernel = tcjax.kernel(
+        "def f(float(N) x, int32(M) p) -> (y) { z(i) = x(i) * x(i)\n y() = z(M) * p(0) }", assume=("M < N",)
+    )
+
+    adjoint = kernel.adjoint(wrt=("x",))
+
+    assert "d_z(M + 0) +=! " in str(adjoint)
+    assert str(tcjax.kernel(str(adjoint), assume=("M < N",))) == str(adjoint)
+
+
 def test_an_index_hides_no_outer_one_that_is_used_inside() -> None:
     inner = IndexVar("i", 1)
     body = ir.Binary("*", ir.Access(A, at(I, inner)), ir.Index(I), "int32")

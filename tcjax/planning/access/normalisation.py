@@ -143,7 +143,9 @@ class _Straightener:
         whole = tuple(reduce(shaped, views, tuple(shape)))
         if prod(whole) > MOST_GROWTH * max(prod(shape), FEW_ELEMENTS):
             return None
-        why = "; ".join(part for part in (viewed.why, f"`{value.value}` lies around {viewed.tensor}") if part)
+        why = "; ".join(
+            part for part in (viewed.why, f"`{value.value}` lies around {ir.show_part(read.tensor)}") if part
+        )
         return self.read(read, replace(viewed, views=(*viewed.views, *views), why=why), whole, subscripts)
 
     def access(self, access: ir.Access) -> ir.Access:
@@ -178,7 +180,7 @@ class _Straightener:
         border, parts = self.extended[name], reaches(subscripts, self.shapes[name], self.known)
         if parts is None or not any(part.beyond for part in parts):
             return None
-        reason = f"{name} is read beyond its ends several times: extended once"
+        reason = f"{ir.show_part(access.tensor)} is read beyond its ends several times: extended once"
         moved = [part.place - low for part, low in zip(parts, border.low, strict=True)]
         return self.read(access, Viewed(name, (border.halo,), reason), shaped(self.shapes[name], border.halo), moved)
 
@@ -186,7 +188,7 @@ class _Straightener:
         """The read of a view, as a tensor of its own."""
         own = next((name for name, (other, _) in self.found.items() if other == viewed), None)
         if own is None:
-            own = f"{viewed.tensor}~{len(self.found)}"
+            own = f"{viewed.tensor}{ir.MARK}view{len(self.found)}"
             self.found[own] = viewed, shape
         tensor = ir.Tensor(own, access.tensor.dtype, tuple(map(Size.of, shape)))
         return replace(access, tensor=tensor, indices=tuple(subscripts))

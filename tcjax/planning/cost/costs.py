@@ -165,8 +165,8 @@ def memory_of(plan: Plan) -> tuple[Held, ...]:
         loops += own
         kept = rooms.held(number) + loops
         needed = max(0, cost.temporary - own - rooms.overwritten(number))
-        name = stage.target if isinstance(stage, Unstored) else ", ".join(targets_of(stage))
-        found.append(Held(name, kept - own, needed + own))
+        names = (stage.target,) if isinstance(stage, Unstored) else targets_of(stage)
+        found.append(Held(", ".join(map(ir.plain_name, names)), kept - own, needed + own))
     return tuple(found)
 
 

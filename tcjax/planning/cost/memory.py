@@ -2,6 +2,7 @@
 
 from typing import Final, assert_never
 
+from ... import ir
 from ...diagnostics import Code, CompileError
 from ..data.stages import Call, CallForeign, Compute, Parts, Plan, Tiled, Unstored
 from ..printer import operation_of, reason_of
@@ -53,9 +54,10 @@ def check_stage(stage: Compute, limit: int) -> None:
 
 
 def _too_much(stage: Compute, needed: int, limit: int, help: str) -> CompileError:
+    name = ir.plain_name(stage.target)
     return CompileError(
         Code.MEMORY_LIMIT,
-        f"`{stage.target}` needs {needed} bytes beside its operands and its result, more than memory_limit={limit}",
+        f"`{name}` needs {needed} bytes beside its operands and its result, more than memory_limit={limit}",
         stage.statement.span,
         help=help,
     )

@@ -20,8 +20,7 @@ def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes
     for number, given in enumerate(dict.fromkeys(apart)):
         step, value = _bounded(step, given) or _whole(step, given, number, shapes, origins)
         accumulate = ir.types.accumulator(value.dtype)
-        # No program uses such names.
-        target = ir.Tensor(f"{step.statement.target.name}~{number}", accumulate, ())
+        target = ir.Tensor(f"{step.statement.target.name}{ir.MARK}finite{number}", accumulate, ())
         zero = ir.Binary("*", ir.Const(0.0, value.dtype), value, value.dtype)
         reduction = tuple(sorted(ir.free_indices(value), key=str))
         total = ir.Accumulate(target, (), Reducer.SUM, True, reduction, zero, accumulate, span=step.statement.span)
@@ -66,8 +65,7 @@ def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Sha
     name = read.tensor.name
     if _points(step, value) <= prod(shapes[name]):
         return step, value
-    # No program uses such index names.
-    axes = tuple(IndexVar(f"{name}~{number}.{dimension}") for dimension in range(len(read.indices)))
+    axes = tuple(IndexVar(f"{name}{ir.MARK}{number}.{dimension}") for dimension in range(len(read.indices)))
     ends = {i: (lo, lo + extent) for i, lo, extent in zip(axes, origins[name], shapes[name], strict=True)}
     return replace(step, box={**step.box, **ends}), replace(read, indices=tuple(map(Affine.of, axes)))
 
@@ -94,7 +92,7 @@ def placed(
     has_place = ir.conjunction(inside)
     if not any(subscript.is_data for subscript in statement.indices) or has_place is None:
         return None
-    target = ir.Tensor(f"{statement.target.name}~places", "bool", ())
+    target = ir.Tensor(f"{statement.target.name}{ir.MARK}places", "bool", ())
     reduction = tuple(sorted(ir.free_indices(has_place), key=str))
     if not reduction:
         return None
@@ -105,7 +103,7 @@ def placed(
 def tests_of_order(step: Step, disordered: Iterable[ir.Tensor]) -> Iterator[Step]:
     """Statements with the flags of tables, whether pointers decrease somewhere."""
     for number, tensor in enumerate(disordered):
-        target = ir.Tensor(f"{step.statement.target.name}~order{number}", "bool", ())
+        target = ir.Tensor(f"{step.statement.target.name}{ir.MARK}order{number}", "bool", ())
         asked = ir.Define(target, (), ir.Access(tensor, ()), span=step.statement.span)
         yield Step(asked, {})
 

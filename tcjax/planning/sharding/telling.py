@@ -155,4 +155,4 @@ def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> I
 
 def tensor_of(name: str) -> str:
     """The program's tensor for the name of a row or a fetch of it."""
-    return name.partition(".")[0].partition("~")[0]
+    return name.partition(".")[0].partition(ir.MARK)[0]

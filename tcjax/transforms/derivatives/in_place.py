@@ -291,8 +291,11 @@ class _Backwards:
             is_kept = is_lost and bool(step.loops) and names_each(left, step.fixed)
             changes = guard is not None and result in ir.accesses(guard)
             old, restore = self.remember(step, statement, is_kept or changes)
-            if own and isinstance(statement, ir.Accumulate) and statement.reducer is not Reducer.SUM:
-                raise _needed_twice(statement)
+            if own and isinstance(statement, ir.Accumulate):
+                # A restart where data names elements resets others, too.
+                is_reset = statement.restart and any(index.is_data for index in left)
+                if is_reset or statement.reducer is not Reducer.SUM:
+                    raise _needed_twice(statement)
             if is_kept and not self.overwriting.tells(step):
                 raise _written_twice(statement)
             if is_kept:

@@ -349,17 +349,28 @@ class Adjoint:
         cotangent: ir.Tensor,
         conditions: Iterable[ir.Expr] = (),
     ) -> Step:
-        """Sets a cotangent to zero where the step wrote."""
-        guard = ir.both(ir.conjunction(conditions), self.replaced(statement))
-        zero = ir.Define(cotangent, statement.indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
-        left = {*ir.left_indices(statement)}
+        """Sets a cotangent to zero where the step replaced old values."""
+        guard = ir.conjunction(conditions)
+        indices, intervals = statement.indices, step.intervals
+        if isinstance(statement, ir.Define):
+            guard = ir.both(guard, self.replaced(statement))
+        else:
+            indices, own = _reset(statement, self.places[statement.target.name])
+            # Without a point nothing is named.
+            gone = {*ir.left_indices(statement)} - step.fixed - {v for index in indices for v in index.variables}
+            named = [i for index, i in intervals.items() if index in gone and (i.extent.constant or 0) < 1]
+            ends = [(ir.integer(Affine.of(each.lo)), ir.integer(Affine.of(each.hi))) for each in named]
+            guard = ir.both(guard, ir.conjunction([compare("<", *pair) for pair in ends]))
+            intervals = {**intervals, **own}
+        zero = ir.Define(cotangent, indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
+        left = frozenset[IndexVar]().union(*(index.variables for index in indices))
         assert guard is None or ir.free_indices(guard) <= left | step.fixed, "a definition has the indices of its left"
-        return Step(zero, step.intervals, is_partial=True)
+        return Step(zero, {i: ends for i, ends in intervals.items() if i in left | step.fixed}, is_partial=True)
 
     def replaced(self, statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
-        """The condition under which a statement replaces its target's old value."""
+        """The condition under which a statement replaces the old value of the element that it names."""
         guard = _inside(statement, self.places[statement.target.name])
-        # A restart resets every element that the left side names, whatever the guard.
+        # A restart resets an element whatever the guard.
         return guard if isinstance(statement, ir.Accumulate) else ir.both(guard, statement.domain.guard)
 
     def occurrences(
@@ -415,6 +426,20 @@ class Adjoint:
             given = given if factor is None else times(given, factor)
         condition = ir.both(_inside(statement, self.places[target.name]), found.condition)
         return list(backward.pull(value, given, (*left, *statement.reduction), condition))
+
+
+def _reset(
+    statement: ir.Accumulate, place: tuple[Interval, ...]
+) -> tuple[tuple[Affine, ...], dict[IndexVar, Interval]]:
+    """The elements that a restart resets: along a dimension where data names them, all.
+
+    With the ranges of the indices that run over such dimensions.
+    """
+    taken = {index.name for index in ir.left_indices(statement)}
+    free = (name for name in "ijklmnpqrsabcdefgh" if name not in taken)
+    own = {dimension: IndexVar(next(free)) for dimension, index in enumerate(statement.indices) if index.is_data}
+    indices = tuple(Affine.of(own[d]) if d in own else index for d, index in enumerate(statement.indices))
+    return indices, {index: place[dimension] for dimension, index in own.items()}
 
 
 def _inside(statement: ir.Define | ir.Accumulate, place: tuple[Interval, ...]) -> ir.Expr | None:

@@ -198,6 +198,9 @@ class _Versions:
         if name in [tensor.name for tensor in function.returns] or not around:
             return ()
         assert isinstance(first, (ir.Define, ir.Accumulate))
+        if any(name in _places_read(function.statements[number]) for number in touching):
+            # With a loop's index on the left, the places would be those of a row for each step.
+            return ()
         if name in reads(first) or not all(loop.holds(number) for loop in around for number in touching):
             return ()
         indices = tuple(loop.index for loop in around)
@@ -330,6 +333,13 @@ def _replaces(statement: ir.Accumulate) -> bool:
     """Whether a reduction that cannot continue from a value replaces it everywhere."""
     reducer = statement.reducer
     return isinstance(reducer, Reducer) and not reducer.continues and statement.domain.guard is None
+
+
+def _places_read(statement: ir.Statement) -> set[str]:
+    """The tensors whose values say which elements a statement writes."""
+    indices = statement.indices if isinstance(statement, (ir.Define, ir.Accumulate)) else ()
+    read = (ir.walk(atom.expr) for index in indices for atom in ir.data_atoms(index))
+    return {node.tensor.name for nodes in read for node in nodes if isinstance(node, ir.Access)}
 
 
 def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:

@@ -292,7 +292,7 @@ class _Definition:
         clauses: list[ast.Clause],
         scope: Expressions,
     ) -> ast.Assign:
-        left = tuple(map(scope.subscript, statement.indices)) or None
+        left = tuple(_on_the_left(scope.subscript(index), index) for index in statement.indices) or None
         if isinstance(statement, ir.Define) and left is not None:
             data = (n for n, index in enumerate(statement.indices) if index.is_data and index.variables)
             clauses = [*clauses, *(ast.UniqueClause(left[number]) for number in data)]
@@ -371,6 +371,13 @@ def _names_in(expr: ast.Expr) -> Iterator[str]:
                 yield from (name for name in _names_in(part) if name not in hidden)
         case _:
             assert_never(expr)
+
+
+def _on_the_left(subscript: ast.Expr, index: Affine) -> ast.Expr:
+    """A subscript of a left side, where a bare name is an index: ``N + 0`` for the place `N`."""
+    if isinstance(subscript, ast.Name) and not index.variables:
+        return ast.Binary("+", subscript, ast.Number(0))
+    return subscript
 
 
 def _zeros(target: ir.Tensor) -> ir.Define:
