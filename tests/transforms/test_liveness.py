@@ -18,9 +18,11 @@ from tcjax import ir, transforms
         ("O(i) = 2*A(i)  O(i) = A(i) where A(i) > 0", ["O", "O"]),
         ("O(i) = A(i)  for t in 0:3 { S(t) +=! O(i)  O(i) = 2*O(i) }", ["O", "O"]),
         ("O(i) = A(i)  for t in 0:3 { S(t) +=! O(i) }", ["O"]),
-        # A later step reads what a statement further down wrote.
-        ("O(i) = A(i)  B(i) = A(i)  C(i) = A(i) for t in 0:3 { O(i) = B(i)  B(i) = C(i)  C(i) = 2*C(i) }", "OBCOBC"),
-        ("O(i) = A(i)  B(i) = A(i) for t in 0:3 { for s in 0:2 { O(i) = B(i) }  B(i) = 2*B(i) }", "OBOB"),
+        # Each step replaces O, and reads what a statement further down wrote.
+        ("O(i) = A(i)  B(i) = A(i)  C(i) = A(i) for t in 0:3 { O(i) = B(i)  B(i) = C(i)  C(i) = 2*C(i) }", "BCOBC"),
+        ("O(i) = A(i)  B(i) = A(i) for t in 0:3 { for s in 0:2 { O(i) = B(i) }  B(i) = 2*B(i) }", "BOB"),
+        ("O(i) = A(i)  B(i) = A(i) for t in 2:2 { O(i) = 2*B(i) }", "OBO"),
+        ("O(i) = A(i)  B(i) = A(i) for t in 0:3 { O(i) = B(i) where i in 0:2  B(i) = 2*B(i) }", "OBOB"),
         ("O(0,i) = A(i) for t in 1:3 { O(t,i) = 2*O(t-1,i) }", ["O", "O"]),
     ],
 )
