@@ -105,6 +105,8 @@ _POSITIONS: Final = _both(
     "the position of the r-th smallest is `argmink[k](A[i, k], r)`",
 )
 _SIZES: Final = _both("the size of dimension 0 of `A` is `A.0`", "the size of dimension 0 of `A` is `A.shape[0]`")
+_WRAP: Final = _both("to go around, read `x(wrap(i + 1))`", "to go around, read `x[wrap(i + 1)]`")
+_CLAMP: Final = _both("to repeat the edge, read `x(clamp(i + 1))`", "to repeat the edge, read `x[clamp(i + 1)]`")
 _CHOICE: Final = _both("write a choice as `c ? a : b`", "write a choice as `a if c else b`")
 _GENERAL: Final[dict[str, _Written]] = {
     "softmax": _SOFTMAX,
@@ -138,6 +140,10 @@ _GENERAL: Final[dict[str, _Written]] = {
         "write it out: `min(max(x, lo), hi)`; around all of a subscript, `x[clamp(i - 1)]`",
     ),
     "average": _out("mean[k](A(i, k))", "mean[k](A[i, k])"),
+    "periodic": _WRAP,
+    "circular": _WRAP,
+    "edge": _CLAMP,
+    "replicate": _CLAMP,
     "square": _out("x * x"),
     "power": _out("pow(a, b)", "a ** b"),
     "ln": _out("log(x)"),

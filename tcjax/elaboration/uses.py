@@ -9,6 +9,7 @@ from ..ir.builtins import BUILTINS
 from ..symbolic import BOUNDARIES
 from ..syntax import ast
 from .elsewhere import constant, elsewhere
+from .reducers import named
 from .spelling import closest, counted
 
 Kind = Literal["read", "bare", "size", "whole"]
@@ -167,6 +168,8 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
         if guess and not help and (reads or is_subscript):
             candidate = closest(name, (*BUILTINS, "min", "max") if reads else BOUNDARIES)
             help = f"did you mean `{candidate}`?" if candidate else ""
+        if not help and reads and named(name) is not None:
+            help = f"a reduction names its indices in square brackets: `{name}[k](...)`"
         if help:
             separator = " " if help.endswith("?") else ". "
             return CompileError(

@@ -98,14 +98,17 @@ class Library:
             raise CompileError(
                 Code.UNKNOWN_DEFINITION,
                 f"there is no definition `{name}`",
-                help=f"the definitions are {', '.join(self._kernels)}" if self._kernels else "the text has none",
+                help=self._listed(),
             )
         return self._kernels[name]
 
     def __getattr__(self, name: str) -> Kernel:
         if name.startswith("_") or name not in self._kernels:
-            raise AttributeError(f"there is no definition `{name}`")
+            raise AttributeError(f"there is no definition `{name}`; {self._listed()}", name=name, obj=self)
         return self._kernels[name]
+
+    def _listed(self) -> str:
+        return f"the definitions are {', '.join(self._kernels)}" if self._kernels else "the text has none"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)

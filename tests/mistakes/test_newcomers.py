@@ -11,6 +11,15 @@ MATRIX = np.ones((2, 3), np.float32)
 
 TEXTS = {
     "a sum without its operator": ("r(m) = A(m,n)", [], "TC0703", "`r(m) +=! ...`"),
+    "a keyword with another letter": ("y(i) = x(i) were i in 0:3", [], "TC0101", "did you mean `where`?"),
+    "a transpose": ("r(j) +=! A.T(j,i)", [], "TC0102", "the transpose of `A(i, j)` is `A(j, i)`"),
+    "a boundary by another name": (
+        "def f(float(N) x) -> (y) { y(i) = x(periodic(i+1)) where i in 0:N }",
+        [],
+        "TC0201",
+        "`x(wrap(i + 1))`",
+    ),
+    "a reduction without its indices": ("y(i) = sum(A(i,j))", [MATRIX], "TC0201", "square brackets: `sum[k](...)`"),
     "braces for the indices of a reduction": ("w(q) = max{k}(A(q,k))", [], "TC0101", "brackets: `max[k](e)`"),
     "a condition in brackets": ("y(t) = sum[s < t](x(s))", [], "TC0101", "`sum[s where s <= t](e)`"),
     "a space in an operator": ("r(m) + =! A(m,n)", [], "TC0101", "`+=!` as one word, without a space"),

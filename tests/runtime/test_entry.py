@@ -216,3 +216,11 @@ def test_a_librarys_function_of_a_builtins_name_is_the_builtin() -> None:
 
     assert exp is not None
     assert "python exp" not in str(f.ir())
+
+
+def test_an_attribute_that_is_no_definition_says_which_there_are() -> None:
+    library = tcjax.load("def first(float(N) x) -> (y) { y(i) = x(i) }")
+
+    with pytest.raises(AttributeError, match="no definition `second`; the definitions are first"):
+        _ = library.second
+    assert not hasattr(library, "second")

@@ -16,18 +16,23 @@ def habit(tokens: list[Token], position: int, accepted: set[str]) -> str:
     return ""
 
 
+_TRANSPOSE: Final = "change the order of the indices: the transpose of `A(i, j)` is `A(j, i)`"
+
+
 def sign(tokens: list[Token], position: int) -> str:
     """The same for a character that TC does not have, if its neighbours show what it was meant to do."""
     found, before, after = tokens[position], token_before(tokens, position), token_after(tokens, position)
     match found.text:
         case "." if after.text in _ELEMENTWISE:
             return f"every operation is elementwise: leave out the dot before `{after.text}` out"
+        case "." if before.type in ("NAME", "RPAR") and after.text == "T":
+            return _TRANSPOSE
         case "." if before.type == "NAME" and token_after(tokens, position + 1).type == "LPAR":
             return f"functions have no prefix: write `{after.text}(...)` without `{short(before.text)}.`"
         case "@" if position and before.type in ("NAME", "RPAR"):
             return "name the index that is summed: `sum[k](A(i, k) * B(k, j))`"
         case "'" if before.type in ("NAME", "RPAR"):
-            return "change the order of the indices: the transpose of `A(i, j)` is `A(j, i)`"
+            return _TRANSPOSE
         case _:
             return ""
 

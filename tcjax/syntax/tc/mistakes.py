@@ -1,5 +1,6 @@
 """The messages for a text that does not parse: what was expected, what was found, and what to write instead."""
 
+from difflib import get_close_matches
 from typing import Final
 
 from ...diagnostics import Code, CompileError
@@ -106,11 +107,12 @@ def _missing_operator(before: list[Token]) -> CompileError | None:
     if not any(token.type in ("EQUAL", "UPDATE") for token in before[:start]):
         return None
     text = target_of(before)
+    meant = "did you mean `where`? Otherwise, to" if get_close_matches(text, ("where",)) else "to"
     return CompileError(
         Code.UNEXPECTED_TOKEN,
         f"there is no operator between `{short(factor.text)}` and `{text}`",
         here.span_to(before[-1]),
-        help=f"to multiply write `* {text}`",
+        help=f"{meant} multiply write `* {text}`",
     )
 
 
