@@ -169,33 +169,26 @@ def value(given: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _three_digits(number: float) -> str:
-    """Three significant digits, more for whole numbers from 1000 on: no exponent."""
-    return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"
-
-
 def bytes_text(number: int) -> str:
     """A number of bytes in a suitable unit."""
-    for unit, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if number >= size:
-            return f"{_three_digits(number / size)} {unit}"
-    return f"{number} B"
+    return _scaled(number, ("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 
 
 def count_text(number: int) -> str:
     """A number of operations in a suitable unit."""
-    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if number >= size:
-            return f"{_three_digits(number / size)} {unit}"
-    return str(number)
+    return _scaled(number, ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)).rstrip()
 
 
 def time_text(seconds: float) -> str:
     """A time in a suitable unit."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{_three_digits(seconds / size)} {unit}"
-    return f"{_three_digits(seconds / 1e-6)} us"
+    return _scaled(seconds, ("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+
+
+def _scaled(number: float, *units: tuple[str, float]) -> str:
+    """The number in the first unit that it reaches, else the last, with three significant digits and no exponent."""
+    unit, size = next((each for each in units if number >= each[1]), units[-1])
+    scaled = number / size
+    return f"{scaled:.3g} {unit}" if scaled < 999.5 else f"{scaled:.0f} {unit}"
 
 
 def place_text(described: Mapping[str, Any]) -> str:

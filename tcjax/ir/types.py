@@ -3,6 +3,8 @@
 from typing import Final
 
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
+# Summed in float32.
+HALVES: Final = ("float16", "bfloat16")
 COMPLEX: Final = ("complex64", "complex128")
 SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
@@ -69,7 +71,7 @@ def join(a: str, b: str) -> str:
 
 def accumulator(scalar: str) -> str:
     """The type in which sums and products of this type are accumulated by default."""
-    if scalar in ("float16", "bfloat16"):
+    if scalar in HALVES:
         return "float32"
     if scalar in ("int8", "int16"):
         return "int32"

@@ -36,14 +36,9 @@ def as_written(statement: Statement) -> Statement:
     given = tuple(
         Range(each.index, as_subscript(each.lo), as_subscript(each.hi), span=each.span) for each in domain.ranges
     )
-    guard = None if domain.guard is None else _expr(domain.guard)
+    guard = None if domain.guard is None else written_expr(domain.guard)
     domain = replace(domain, ranges=given, guard=guard)
-    return replace(statement, target=target, indices=indices, value=_expr(statement.value), domain=domain)
-
-
-def written_expr(expr: Expr) -> Expr:
-    """The expression in the writer's tensors and indices."""
-    return _expr(expr)
+    return replace(statement, target=target, indices=indices, value=written_expr(statement.value), domain=domain)
 
 
 def is_copy(statement: Statement) -> bool:
@@ -108,25 +103,31 @@ def counters(rank: int) -> tuple[IndexVar, ...]:
     return tuple(IndexVar(f"c{dimension}{MARK}") for dimension in range(rank))
 
 
+def letters(rank: int) -> tuple[IndexVar, ...]:
+    """As many indices, with names for people."""
+    return tuple(IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(rank))
+
+
 def whole(tensor: Tensor) -> Source:
     """All of a tensor."""
     indices = counters(tensor.rank)
     return Source(tensor, indices, tuple(map(Affine.of, indices)))
 
 
-def _expr(expr: Expr) -> Expr:
+def written_expr(expr: Expr) -> Expr:
+    """The expression in the writer's tensors and indices."""
     match expr:
         case Index() if (meaning := _meaning(expr)) is not None:
             return integer(meaning)
         case Access(Tensor(source=IndexVar() as index)):
-            return _expr(Index(index, span=expr.span))
+            return written_expr(Index(index, span=expr.span))
         case Access(tensor, indices):
             own, placed = _placed(tensor, tuple(map(as_subscript, indices)))
             return replace(expr, tensor=own, indices=placed)
         case Binary(dtype="int32") if any(map(_meaning, walk(expr))):
-            return integer(affine_of(rebuild(expr, _expr)))
+            return integer(affine_of(rebuild(expr, written_expr)))
         case _:
-            return rebuild(expr, _expr)
+            return rebuild(expr, written_expr)
 
 
 def _meaning(expr: Expr) -> Affine | None:
@@ -155,7 +156,7 @@ def _atom(atom: Atom) -> "Affine | Atom | Data":
         return atom.meaning or IndexVar(plain_name(atom.name), atom.tag)
     if not isinstance(atom, Data):
         return atom
-    match _expr(atom.expr):
+    match written_expr(atom.expr):
         case Index(index):
             return index.meaning or index
         case found:

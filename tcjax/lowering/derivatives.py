@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
+from .. import ir
+
 Function = Callable[..., jax.Array]
-HALVES = (jnp.float16, jnp.bfloat16)
 
 
 def elementwise(*partials: Function | None, widen: bool = True) -> Callable[[Function], Function]:
@@ -36,7 +37,7 @@ def elementwise(*partials: Function | None, widen: bool = True) -> Callable[[Fun
         def function(*arguments: jax.Array) -> jax.Array:
             arrays = jnp.broadcast_arrays(*arguments)
             dtype = arrays[0].dtype
-            if widen and dtype in HALVES:
+            if widen and str(dtype) in ir.types.HALVES:
                 return rule(*(array.astype(jnp.float32) for array in arrays)).astype(dtype)
             return rule(*arrays)
 

@@ -14,9 +14,10 @@ from jax import lax
 from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
+from .. import ir
 from ..planning.data.nodes import Axes
 from .apart import BARRIERS_HOLD, keep_apart
-from .context import MOST_COMPILED, ranked
+from .context import MOST_COMPILED, numeric, ranked
 from .placing import placed_as
 from .varying import equally_varying, steady
 
@@ -54,16 +55,6 @@ def summed(
         factors.append((array, list(own)))
     # Integer labels: letters run out at 52 (numpy.einsum).
     return jnp.einsum(*factors[0], *factors[1], list(result), preferred_element_type=dtype)
-
-
-def is_short(dtype: Any) -> bool:
-    """Whether it is a 16-bit float type, whose values are summed in float32."""
-    return jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize == 2
-
-
-def wide(dtype: Any) -> jnp.dtype:
-    """The type in which values of this type are summed."""
-    return jnp.dtype(jnp.float32) if is_short(dtype) else jnp.dtype(dtype)
 
 
 finite_p = jax.extend.core.Primitive("tcjax_finite")
@@ -122,7 +113,7 @@ class _Sum:
         watched = [other for other, own in ((b, self.given[0]), (a, self.given[1])) if own]
         if not watched:
             # XLA:CPU would fuse the rounding with its reader, and keep the wider sums until then.
-            return lax.optimization_barrier(plain()) if BARRIERS_HOLD and is_short(self.dtype) else plain()
+            return lax.optimization_barrier(plain()) if BARRIERS_HOLD and self.dtype in ir.types.HALVES else plain()
         # A conditional returns row-major arrays: the product is returned in its own order, and its reader transposes
         # it.
         order = self.as_computed()
@@ -144,14 +135,19 @@ class _Sum:
         rows, columns = ([label for label in own if label in result and label not in batch] for own in (first, second))
         return [result.index(label) for label in (*batch, *rows, *columns)]
 
+    @property
+    def accumulate(self) -> jnp.dtype:
+        """The type in which the terms are added up."""
+        return numeric(ir.types.accumulator(self.dtype))
+
     def plain(self, a: jax.Array, b: jax.Array) -> jax.Array:
-        return summed(a, self.labels[0], b, self.labels[1], self.labels[2], wide(self.dtype)).astype(self.dtype)
+        return summed(a, self.labels[0], b, self.labels[1], self.labels[2], self.accumulate).astype(self.dtype)
 
     def one_by_one(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
         """The sum of one term after another, which stores nothing else."""
         extents = dict(zip(self.labels[0] + self.labels[1], a.shape + b.shape, strict=True))
         summed = [label for label in extents if label not in self.labels[2]]
-        dtype = wide(self.dtype)
+        dtype = self.accumulate
         with_condition = [own for own, given in zip(self.labels, self.given, strict=True) if given]
 
         def term(number: jax.Array, total: jax.Array) -> jax.Array:

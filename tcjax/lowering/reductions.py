@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .. import ir
 from ..ir import Monoid, Reducer
 from ..planning.data.nodes import (
     Axes,
@@ -33,7 +34,7 @@ from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import lower_fill
-from .finite import Factor, is_short, plain_product, product_of_live
+from .finite import Factor, plain_product, product_of_live
 from .keys import key_of
 from .placing import is_placed
 from .reducers import ROWS, combine
@@ -51,7 +52,7 @@ def rounds(node: Node, dtype: str) -> TypeGuard[Contract]:
     """Whether the node is a product of arrays of this 16-bit float type, summed in a wider one."""
     if not isinstance(node, Contract) or isinstance(node.derivative, LoopNest) or node.dtype == dtype:
         return False
-    return is_short(numeric(dtype)) and all(operand.dtype == dtype for operand in node.operands)
+    return dtype in ir.types.HALVES and all(operand.dtype == dtype for operand in node.operands)
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower, dtype: str | None = None) -> jax.Array:
@@ -148,7 +149,7 @@ def _product(
         parts.append((array, kept))
     order = _as_it_comes(first, second, result)
     (left, first), (right, second) = parts
-    if is_short(dtype) and not placed:
+    if str(dtype) in ir.types.HALVES and not placed:
         product = product_of_live((Factor(left, first, None), Factor(right, second, None)), order, dtype)
     else:
         product = plain_product((left, right), (first, second, order), dtype)

@@ -140,7 +140,7 @@ class _Text:
                 continue
             first, dimension = subscript - own[along[0]] + origin[along[0]], node.dimensions[along[0]]
             if along[1:] or first.variables & set(own) or first.is_data or node.views:
-                return f"read {self.name(node.tensor)}{_viewed(node)}[{', '.join(map(_dimension, node.dimensions))}]"
+                return _read(self.name(node.tensor), node)
             moved = replace(dimension, start=dimension.start + first) if isinstance(dimension, Strip) else dimension
             shown.append(_dimension(moved))
         return f"read {name}[{', '.join(shown)}]"
@@ -245,8 +245,8 @@ def describe(node: Node) -> str:
             return f"{ir.index_name(index)} = {start}..{start + extent - 1}"
         case Step(index):
             return f"step {ir.index_name(index)}"
-        case Read(tensor, dimensions):
-            return f"read {ir.plain_name(tensor)}{_viewed(node)}[{', '.join(map(_dimension, dimensions))}]"
+        case Read(tensor):
+            return _read(ir.plain_name(tensor), node)
         case Apply(operator) | CallBuiltin(operator):
             return operator
         case Contract():
@@ -328,8 +328,9 @@ def _blocks(blocks: tuple[Block, ...]) -> str:
     return "".join(f", {block.steps} blocks of {block.rows} of `{block.index}`" for block in blocks)
 
 
-def _viewed(node: Read) -> str:
-    return f" ({', '.join(map(describe_view, node.views))})" if node.views else ""
+def _read(name: str, node: Read) -> str:
+    viewed = f" ({', '.join(map(describe_view, node.views))})" if node.views else ""
+    return f"read {name}{viewed}[{', '.join(map(_dimension, node.dimensions))}]"
 
 
 def _dimension(dimension: Strip | Lookup) -> str:

@@ -529,10 +529,9 @@ class _Stepper:
         """The statement with what each element receives, along dimensions where data names the elements."""
         name, guard = statement.target.name, statement.domain.guard
         subscripts = list(statement.indices)
-        extents = zip(
-            subscripts, self.bound.shapes[name], self.bound.origins[name], ir.counters(len(subscripts)), strict=True
-        )
-        for dimension, (subscript, extent, origin, counter) in enumerate(list(extents)):
+        places = zip(self.bound.origins[name], self.bound.shapes[name], ir.counters(len(subscripts)), strict=True)
+        for dimension, (origin, extent, counter) in enumerate(places):
+            subscript = subscripts[dimension]
             if subscript.is_data:
                 here = ir.Binary("==", ir.Index(counter), ir.integer(subscript), "bool")
                 subscripts[dimension], guard = Affine.of(counter), ir.both(guard, here)

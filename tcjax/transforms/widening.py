@@ -9,8 +9,6 @@ from typing import assert_never
 
 from .. import ir
 
-HALVES = ("float16", "bfloat16")
-
 
 def widened(body: ir.Expr, accumulate: str) -> ir.Expr:
     """The body of a reduction, of type `accumulate` if that is wider than the body's narrow type, else unchanged."""
@@ -31,7 +29,7 @@ def _product(expr: ir.Expr, wide: str) -> ir.Expr:
 
 def _floats(expr: ir.Expr, wide: str) -> ir.Expr:
     """The expression with its 16-bit floats in type `wide`, except in subscripts and in guards of inner reductions."""
-    dtype = wide if expr.dtype in HALVES else expr.dtype
+    dtype = wide if expr.dtype in ir.types.HALVES else expr.dtype
 
     def inner(child: ir.Expr) -> ir.Expr:
         return _floats(child, wide)
@@ -55,7 +53,7 @@ def _floats(expr: ir.Expr, wide: str) -> ir.Expr:
         case ir.Select(condition, then, otherwise):
             return replace(expr, condition=inner(condition), then=inner(then), otherwise=inner(otherwise), dtype=dtype)
         case ir.Reduce(body=body, accumulate=accumulate):
-            accumulate = wide if accumulate in HALVES else accumulate
+            accumulate = wide if accumulate in ir.types.HALVES else accumulate
             return replace(expr, body=inner(body), accumulate=accumulate, dtype=dtype)
         case _:
             assert_never(expr)

@@ -12,7 +12,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import summands
-from ...transforms.widening import HALVES, widened
+from ...transforms.widening import widened
 from .blocks import SMALLEST_DOT, block
 from .frames import Frame, Side, conjunction
 from .reducers import scalar
@@ -155,7 +155,7 @@ def common_half(product: Product) -> str | None:
 def _halves(bodies: Iterable[ir.Expr]) -> Iterable[str | None]:
     for body in bodies:
         match body:
-            case ir.Cast(operand, "float32") if operand.dtype in HALVES:
+            case ir.Cast(operand, "float32") if operand.dtype in ir.types.HALVES:
                 yield operand.dtype
             case _:
                 yield None

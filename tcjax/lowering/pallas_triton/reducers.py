@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental.pallas import triton
 
-from ...ir import Reducer
+from ...ir import Reducer, types
 from ..context import numeric
 
 State = tuple[jax.Array, ...]
@@ -35,7 +35,7 @@ def running_type(reducer: Reducer, accumulate: str) -> Any:
     """The type of the running values: 16-bit floats that are only compared run in float32."""
     if reducer.takes_bool or accumulate == "bool":
         return np.dtype(np.int32)
-    if accumulate in ("float16", "bfloat16"):
+    if accumulate in types.HALVES:
         return np.dtype(np.float32)
     return numeric(accumulate)
 

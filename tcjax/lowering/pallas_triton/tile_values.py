@@ -1,7 +1,7 @@
 """Expressions as tiles: masked reads, and elementwise operators and builtins."""
 
 from collections.abc import Callable
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import jax
 import jax.numpy as jnp
@@ -71,12 +71,8 @@ def _evaluate(expr: ir.Expr, frame: Frame) -> jax.Array:
 
 def _apply(function: Callable[..., jax.Array], arguments: list[jax.Array], dtype: str) -> jax.Array:
     """The function, in float32 for 16-bit arguments: the hardware has few functions for those."""
-    arrays = [jnp.asarray(a).astype(jnp.float32) if a.dtype.itemsize == 2 and _is_half(a) else a for a in arguments]
+    arrays = [jnp.asarray(a).astype(jnp.float32) if str(a.dtype) in ir.types.HALVES else a for a in arguments]
     return convert(jnp.asarray(function(*map(jnp.asarray, arrays))), dtype)
-
-
-def _is_half(array: Any) -> bool:
-    return array.dtype in (jnp.float16, jnp.bfloat16)
 
 
 def _least(left: jax.Array, right: jax.Array) -> jax.Array:

@@ -14,7 +14,7 @@ from ...planning.data.groups import Extrema, Group, KernelSums, Softmax, parts
 from ...planning.data.nests import Nest, Operand
 from ...planning.replanning import apart, statistic_of
 from ...symbolic import Affine, AtLeastZero, IndexVar, Size
-from ...transforms.widening import HALVES, widened
+from ...transforms.widening import widened
 from ..context import numeric
 from ..elementwise import convert
 from .blocks import SMALLEST_DOT, Blocks, block
@@ -240,7 +240,9 @@ class Sums:
         return Sweep(self.indices, self.conditions, every, self.tiling.in_chunks(self.ranges, self.blocks), part)
 
     def dtypes(self) -> list[Any]:
-        return [numeric("float32" if d in HALVES else d) for d in (one.reduce.accumulate for one in self.results)]
+        return [
+            numeric("float32" if d in ir.types.HALVES else d) for d in (one.reduce.accumulate for one in self.results)
+        ]
 
     def found(self, frame: Frame, states: tuple[State, ...]) -> Iterator[Found]:
         frame = frame.without(1)
@@ -313,7 +315,9 @@ def _weights(softmax: Softmax) -> ir.Access:
     axes = (*softmax.rows, *softmax.sums[0].reduce.indices)
     ranges = softmax.ranges
     shape = tuple(Size.of(ranges[axis][1] - ranges[axis][0]) for axis in axes)
-    return ir.Access(ir.Tensor(_WEIGHTS, "float32" if dtype in HALVES else dtype, shape), tuple(map(Affine.of, axes)))
+    return ir.Access(
+        ir.Tensor(_WEIGHTS, "float32" if dtype in ir.types.HALVES else dtype, shape), tuple(map(Affine.of, axes))
+    )
 
 
 def _scores(softmax: Softmax) -> ir.Expr:

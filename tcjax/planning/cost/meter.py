@@ -594,10 +594,7 @@ def _meeting(loop: BlockedLoop, result: int, rows: int) -> int:
 
 def _stored_halves(rows: int) -> int:
     """The rows stored during halving: XLA fuses `HALVINGS` in sequence, of which the last group has one row left."""
-    stored = 0
-    for done in range(rows.bit_length() - 1 - HALVINGS, 0, -HALVINGS):
-        stored += rows >> done
-    return stored
+    return sum(rows >> done for done in range(rows.bit_length() - 1 - HALVINGS, 0, -HALVINGS))
 
 
 def _block_bytes(loop: BlockedLoop, block: Block) -> int:

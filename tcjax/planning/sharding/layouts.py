@@ -139,7 +139,7 @@ class Layouts:
         first = self.bound.origins[name][formula.statement.indices.index(subscript)]
         left = left_of(subscript, formula.cut, formula.box, first)
         if left is None:
-            (index, *_) = sorted(formula.cut_in(subscript), key=str)
+            index = min(formula.cut_in(subscript), key=str)
             raise refused(
                 f"`{name}` is addressed by `{subscript}`, which leaves the block of `{index}`",
                 formula.statement.span,

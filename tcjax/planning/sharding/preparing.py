@@ -69,9 +69,9 @@ def _received(
             found, around = transforms.turn(statement, box)
         place = found.indices[dimension]
         new = [each for each in place.variables if each not in box and index not in place.variables]
-        lengths = {each: around[each][1] - around[each][0] for each in new}
-        own = {max(new, key=lengths.__getitem__): axes[index.name]} if new else {}
-        along = {each for each in place.variables if each.name in axes or each in own}
+        # A new index that addresses the elements takes the place of the one that did.
+        heir = max(new, key=lambda each: around[each][1] - around[each][0], default=None)
+        along = {each for each in place.variables if each.name in axes or each == heir}
         left = left_of(place, along, around, first) if along else None
         is_apart = bool(along) and (left is None or left.index in followed)
         if is_apart and isinstance(statement, ir.Accumulate) and _may_scatter(statement, box, shape, origin):
@@ -80,7 +80,8 @@ def _received(
             statement = replace(statement, indices=subscripts)
             continue
         followed |= set() if left is None else {left.index}
-        axes |= {each.name: along for each, along in own.items()}
+        if heir is not None:
+            axes[heir.name] = axes[index.name]
         statement, box = found, around
     return statement, box
 

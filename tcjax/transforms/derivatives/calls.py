@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from ... import ir
-from ...symbolic import Affine, IndexVar, Size, SizeVar
+from ...symbolic import Affine, Size, SizeVar
 from ..callees import Place, loops_from, placed
 
 
@@ -87,7 +87,7 @@ def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
 
 def _passed(source: ir.Tensor, target: ir.Tensor) -> ir.Define:
     """``target(i) = source(i)``; the names of its sizes do not change."""
-    indices = tuple([Affine.of(IndexVar("ijklmnpqrs"[axis % 10], axis // 10)) for axis in range(target.rank)])
+    indices = tuple(map(Affine.of, ir.letters(target.rank)))
     return ir.Define(target, indices, ir.Access(source, indices), AS_PASSED)
 
 

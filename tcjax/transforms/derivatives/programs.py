@@ -436,8 +436,8 @@ def _reset(
     With the ranges of the indices that run over such dimensions.
     """
     taken = {index.name for index in ir.left_indices(statement)}
-    free = (name for name in "ijklmnpqrsabcdefgh" if name not in taken)
-    own = {dimension: IndexVar(next(free)) for dimension, index in enumerate(statement.indices) if index.is_data}
+    free = (index for index in ir.letters(len(statement.indices) + len(taken)) if index.name not in taken)
+    own = {dimension: next(free) for dimension, index in enumerate(statement.indices) if index.is_data}
     indices = tuple(Affine.of(own[d]) if d in own else index for d, index in enumerate(statement.indices))
     return indices, {index: place[dimension] for dimension, index in own.items()}
 

@@ -338,8 +338,8 @@ def _replaces(statement: ir.Accumulate) -> bool:
 def _places_read(statement: ir.Statement) -> set[str]:
     """The tensors whose values say which elements a statement writes."""
     indices = statement.indices if isinstance(statement, (ir.Define, ir.Accumulate)) else ()
-    read = (ir.walk(atom.expr) for index in indices for atom in ir.data_atoms(index))
-    return {node.tensor.name for nodes in read for node in nodes if isinstance(node, ir.Access)}
+    places = (atom.expr for index in indices for atom in ir.data_atoms(index))
+    return {access.tensor.name for place in places for access in ir.accesses(place)}
 
 
 def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
@@ -362,7 +362,7 @@ def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumul
 
 def whole(tensor: ir.Tensor, place: Place) -> tuple[tuple[Affine, ...], dict[IndexVar, Interval]]:
     """An index for each dimension, and its range."""
-    indices = [IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(tensor.rank)]
+    indices = ir.letters(tensor.rank)
     return tuple(map(Affine.of, indices)), dict(zip(indices, place, strict=True))
 
 

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from ... import ir
 from ...elaboration import RESERVED
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Size, SizeVar
+from ...symbolic import Affine, Size, SizeVar
 from ...syntax import ast
 from ...syntax.tc.spelling import KEYWORDS
 from ..names import called, expressions, index_names, statement_indices, unique
@@ -382,7 +382,7 @@ def _on_the_left(subscript: ast.Expr, index: Affine) -> ast.Expr:
 
 def _zeros(target: ir.Tensor) -> ir.Define:
     """``target(i, j) = 0`` for every element."""
-    indices = [IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(target.rank)]
+    indices = ir.letters(target.rank)
     ranges = [ir.Range(index, Affine.of(0), Affine.of(size)) for index, size in zip(indices, target.shape, strict=True)]
     number = False if target.dtype == "bool" else 0 if ir.types.is_integral(target.dtype) else 0.0
     value = ir.Const(complex(number) if ir.types.is_complex(target.dtype) else number, target.dtype)
